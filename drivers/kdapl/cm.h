@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The connection manager as kdapl uses it, and what EPs and service points
+ * share of it. Every call of rdma_cm goes through kdapl_cm_ops, so that a test
+ * can put a scripted one there.
+ */
+#ifndef _KDAPL_CM_H
+#define _KDAPL_CM_H
+
+#include <rdma/rdma_cm.h>
+
+#include <dat/dat_attr.h>
+#include <dat/dat_event.h>
+
+struct dat_ep;
+struct dat_ia;
+
+/**
+ * struct kdapl_cm_ops - rdma_cm, call by call
+ * @create_id: rdma_create_id()
+ * @destroy_id: rdma_destroy_id(): no handler of the id runs when it returns;
+ *	never called from one
+ * @bind_addr: rdma_bind_addr(): sets id->device and id->port_num for an
+ *	address of an RDMA port
+ * @listen: rdma_listen()
+ * @resolve_addr: rdma_resolve_addr()
+ * @resolve_route: rdma_resolve_route()
+ * @connect: rdma_connect(), from outside the id's handler
+ * @accept: rdma_accept() from outside the id's handler: it takes the handler
+ *	lock itself; with NULL the active side's answer to CONNECT_RESPONSE
+ * @reject: rdma_reject()
+ * @disconnect: rdma_disconnect(): sends a DREQ, or the DREP that is due; with
+ *	neither due it does nothing
+ * @notify: rdma_notify()
+ * @init_qp_attr: rdma_init_qp_attr()
+ * @set_afonly: rdma_set_afonly()
+ * @set_ack_timeout: rdma_set_ack_timeout()
+ *
+ * But for accept and create_id the signatures are rdma_cm's own. All may sleep.
+ */
+struct kdapl_cm_ops {
+	struct rdma_cm_id *(*create_id)(struct net *net,
+					rdma_cm_event_handler handler,
+					void *context,
+					enum rdma_ucm_port_space ps,
+					enum ib_qp_type qp_type);
+	void (*destroy_id)(struct rdma_cm_id *id);
+	int (*bind_addr)(struct rdma_cm_id *id, struct sockaddr *addr);
+	int (*listen)(struct rdma_cm_id *id, int backlog);
+	int (*resolve_addr)(struct rdma_cm_id *id, struct sockaddr *src_addr,
+			    const struct sockaddr *dst_addr,
+			    unsigned long timeout_ms);
+	int (*resolve_route)(struct rdma_cm_id *id, unsigned long timeout_ms);
+	int (*connect)(struct rdma_cm_id *id, struct rdma_conn_param *param);
+	int (*accept)(struct rdma_cm_id *id, struct rdma_conn_param *param);
+	int (*reject)(struct rdma_cm_id *id, const void *private_data,
+		      u8 private_data_len, u8 reason);
+	int (*disconnect)(struct rdma_cm_id *id);
+	int (*notify)(struct rdma_cm_id *id, enum ib_event_type event);
+	int (*init_qp_attr)(struct rdma_cm_id *id, struct ib_qp_attr *qp_attr,
+			    int *qp_attr_mask);
+	int (*set_afonly)(struct rdma_cm_id *id, int afonly);
+	int (*set_ack_timeout)(struct rdma_cm_id *id, u8 timeout);
+};
+
+/* Changed only by tests, while no IA is open. */
+extern const struct kdapl_cm_ops *kdapl_cm_ops;
+
+/* NULL puts rdma_cm back. */
+void kdapl_cm_set_ops(const struct kdapl_cm_ops *ops);
+
+#endif /* _KDAPL_CM_H */
