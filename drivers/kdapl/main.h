@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the module sets up once: see main.c. */
+#ifndef _KDAPL_MAIN_H
+#define _KDAPL_MAIN_H
+
+#include <linux/types.h>
+
+struct workqueue_struct;
+
+/*
+ * Unbound, WQ_MEM_RECLAIM: the works of EPs and service points. A work here
+ * never waits for another one of it.
+ */
+extern struct workqueue_struct *kdapl_wq;
+
+/* Module parameters; the units are in the names. */
+extern unsigned int kdapl_disconnect_timeout_ms;
+extern unsigned int kdapl_drep_grace_ms;
+extern unsigned int kdapl_flush_timeout_ms;
+extern unsigned int kdapl_watchdog_ms;
+
+#endif /* _KDAPL_MAIN_H */
