@@ -14,10 +14,17 @@
 #include <rdma/rdma_cm.h>
 #include <trace/misc/rdma.h>
 
-#include "ep.h"
-#include "evd.h"
+#include <dat/dat_attr.h>
+#include <dat/dat_event.h>
 
-/* Numbered from 0 without a gap, so a plain list serves __print_symbolic(). */
+#include "dto.h"
+
+#define kdapl_show_policy(policy)					\
+	__print_symbolic(policy,					\
+		{ DAT_UPCALL_SINGLE_INSTANCE, "SINGLE_INSTANCE" },	\
+		{ DAT_UPCALL_NOTIFY, "NOTIFY" },			\
+		{ DAT_UPCALL_MANY, "MANY" })
+
 #define kdapl_show_ep_state(state)					\
 	__print_symbolic(state,						\
 		{ DAT_EP_STATE_UNCONNECTED, "UNCONNECTED" },		\
@@ -43,6 +50,9 @@
 		{ KDAPL_OP_MARKER, "marker" },				\
 		{ KDAPL_OP_REG, "reg" })
 
+TRACE_DEFINE_ENUM(DAT_UPCALL_SINGLE_INSTANCE);
+TRACE_DEFINE_ENUM(DAT_UPCALL_NOTIFY);
+TRACE_DEFINE_ENUM(DAT_UPCALL_MANY);
 TRACE_DEFINE_ENUM(DAT_EP_STATE_UNCONNECTED);
 TRACE_DEFINE_ENUM(DAT_EP_STATE_RESERVED);
 TRACE_DEFINE_ENUM(DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
@@ -63,83 +73,87 @@ TRACE_DEFINE_ENUM(DAT_DTO_LMR_INVALIDATE);
 TRACE_DEFINE_ENUM(KDAPL_OP_MARKER);
 TRACE_DEFINE_ENUM(KDAPL_OP_REG);
 
-/* An event entered the ring; notify tells whether it may cause an upcall. */
+/* An event entered the ring. */
 TRACE_EVENT(kdapl_evd_post,
-	TP_PROTO(const struct dat_evd *evd, int number, bool notify),
-	TP_ARGS(evd, number, notify),
+	TP_PROTO(u32 evd, u32 number),
+	TP_ARGS(evd, number),
 	TP_STRUCT__entry(
 		__field(u32, evd)
 		__field(u32, number)
-		__field(u32, live)
-		__field(bool, notify)
 	),
 	TP_fast_assign(
-		__entry->evd = evd->obj.id;
+		__entry->evd = evd;
 		__entry->number = number;
-		__entry->live = evd->live;
-		__entry->notify = notify;
 	),
-	TP_printk("evd=%u event=0x%05x live=%u notify=%u", __entry->evd,
-		  __entry->number, __entry->live, __entry->notify)
+	TP_printk("evd=%u event=0x%05x", __entry->evd, __entry->number)
 );
 
-/* A consumer took @count events, @live are left. */
+/* A consumer, or an upcall for it, took an event. */
 TRACE_EVENT(kdapl_evd_dequeue,
-	TP_PROTO(const struct dat_evd *evd, u32 count),
-	TP_ARGS(evd, count),
+	TP_PROTO(u32 evd, u32 number),
+	TP_ARGS(evd, number),
 	TP_STRUCT__entry(
 		__field(u32, evd)
-		__field(u32, count)
-		__field(u32, live)
+		__field(u32, number)
 	),
 	TP_fast_assign(
-		__entry->evd = evd->obj.id;
-		__entry->count = count;
-		__entry->live = evd->live;
+		__entry->evd = evd;
+		__entry->number = number;
 	),
-	TP_printk("evd=%u count=%u live=%u", __entry->evd, __entry->count,
-		  __entry->live)
+	TP_printk("evd=%u event=0x%05x", __entry->evd, __entry->number)
 );
 
-DECLARE_EVENT_CLASS(kdapl_evd_upcall_class,
-	TP_PROTO(const struct dat_evd *evd, int result),
-	TP_ARGS(evd, result),
+/* An enabling policy is in force: the queue was proven empty. */
+TRACE_EVENT(kdapl_evd_arm,
+	TP_PROTO(u32 evd, int policy),
+	TP_ARGS(evd, policy),
 	TP_STRUCT__entry(
 		__field(u32, evd)
 		__field(int, policy)
-		__field(u32, generation)
-		__field(u32, live)
-		__field(u32, runners)
-		__field(int, result)
 	),
 	TP_fast_assign(
-		__entry->evd = evd->obj.id;
-		__entry->policy = evd->policy;
-		__entry->generation = evd->generation;
-		__entry->live = evd->live;
-		__entry->runners = evd->runners;
-		__entry->result = result;
+		__entry->evd = evd;
+		__entry->policy = policy;
 	),
-	TP_printk("evd=%u policy=%d generation=%u live=%u runners=%u result=%d",
-		  __entry->evd, __entry->policy, __entry->generation,
-		  __entry->live, __entry->runners, __entry->result)
+	TP_printk("evd=%u policy=%s", __entry->evd,
+		  kdapl_show_policy(__entry->policy))
 );
 
-#define KDAPL_EVD_UPCALL_EVENT(name)					\
-	DEFINE_EVENT(kdapl_evd_upcall_class, name,			\
-		     TP_PROTO(const struct dat_evd *evd, int result),	\
-		     TP_ARGS(evd, result))
+/* Enabling was refused with -EBUSY over @live events. */
+TRACE_EVENT(kdapl_evd_busy,
+	TP_PROTO(u32 evd, u32 live),
+	TP_ARGS(evd, live),
+	TP_STRUCT__entry(
+		__field(u32, evd)
+		__field(u32, live)
+	),
+	TP_fast_assign(
+		__entry->evd = evd;
+		__entry->live = live;
+	),
+	TP_printk("evd=%u live=%u", __entry->evd, __entry->live)
+);
 
-/* Armed: the CQ was proven empty. @result is what notify answered. */
-KDAPL_EVD_UPCALL_EVENT(kdapl_evd_arm);
-/* Enabling was refused: @result is the errno. */
-KDAPL_EVD_UPCALL_EVENT(kdapl_evd_busy);
-/* An upcall is about to be made; @result is more_events. */
-KDAPL_EVD_UPCALL_EVENT(kdapl_evd_upcall);
+/* An upcall is about to be made. */
+TRACE_EVENT(kdapl_evd_upcall,
+	TP_PROTO(u32 evd, u32 generation, bool more),
+	TP_ARGS(evd, generation, more),
+	TP_STRUCT__entry(
+		__field(u32, evd)
+		__field(u32, generation)
+		__field(bool, more)
+	),
+	TP_fast_assign(
+		__entry->evd = evd;
+		__entry->generation = generation;
+		__entry->more = more;
+	),
+	TP_printk("evd=%u generation=%u more=%u", __entry->evd,
+		  __entry->generation, __entry->more)
+);
 
 TRACE_EVENT(kdapl_ep_state,
-	TP_PROTO(const struct dat_ep *ep, enum dat_ep_state from,
-		 enum dat_ep_state to),
+	TP_PROTO(u32 ep, int from, int to),
 	TP_ARGS(ep, from, to),
 	TP_STRUCT__entry(
 		__field(u32, ep)
@@ -147,7 +161,7 @@ TRACE_EVENT(kdapl_ep_state,
 		__field(int, to)
 	),
 	TP_fast_assign(
-		__entry->ep = ep->obj.id;
+		__entry->ep = ep;
 		__entry->from = from;
 		__entry->to = to;
 	),
@@ -156,10 +170,10 @@ TRACE_EVENT(kdapl_ep_state,
 		  kdapl_show_ep_state(__entry->to))
 );
 
-/* An event of an id; @owner is the id of its EP or service point, 0 if none. */
+/* An event of an rdma_cm id; @owner is its EP, service point or request. */
 TRACE_EVENT(kdapl_cm_event,
-	TP_PROTO(u32 owner, const struct rdma_cm_event *event),
-	TP_ARGS(owner, event),
+	TP_PROTO(u32 owner, int event, int status),
+	TP_ARGS(owner, event, status),
 	TP_STRUCT__entry(
 		__field(u32, owner)
 		__field(int, event)
@@ -167,60 +181,48 @@ TRACE_EVENT(kdapl_cm_event,
 	),
 	TP_fast_assign(
 		__entry->owner = owner;
-		__entry->event = event->event;
-		__entry->status = event->status;
+		__entry->event = event;
+		__entry->status = status;
 	),
 	TP_printk("owner=%u %s (%d) status=%d", __entry->owner,
 		  rdma_show_cm_event(__entry->event), __entry->event,
 		  __entry->status)
 );
 
-/* @index numbers the request within its queue: joins post and completion. */
 TRACE_EVENT(kdapl_dto_post,
-	TP_PROTO(const struct kdapl_queue *queue, const struct kdapl_wr *wr,
-		 u32 index, int result),
-	TP_ARGS(queue, wr, index, result),
+	TP_PROTO(u32 ep, u8 op, u32 len, int result),
+	TP_ARGS(ep, op, len, result),
 	TP_STRUCT__entry(
 		__field(u32, ep)
-		__field(u32, index)
 		__field(u32, len)
-		__field(u8, op)
-		__field(u8, flags)
 		__field(int, result)
+		__field(u8, op)
 	),
 	TP_fast_assign(
-		__entry->ep = queue->ep->obj.id;
-		__entry->index = index;
-		__entry->len = wr->len;
-		__entry->op = wr->op;
-		__entry->flags = wr->flags;
+		__entry->ep = ep;
+		__entry->len = len;
 		__entry->result = result;
+		__entry->op = op;
 	),
-	TP_printk("ep=%u index=%u %s len=%u flags=0x%x result=%d",
-		  __entry->ep, __entry->index, kdapl_show_op(__entry->op),
-		  __entry->len, __entry->flags, __entry->result)
+	TP_printk("ep=%u %s len=%u result=%d", __entry->ep,
+		  kdapl_show_op(__entry->op), __entry->len, __entry->result)
 );
 
 TRACE_EVENT(kdapl_dto_complete,
-	TP_PROTO(const struct kdapl_queue *queue, const struct kdapl_wr *wr,
-		 u32 index, enum ib_wc_status status),
-	TP_ARGS(queue, wr, index, status),
+	TP_PROTO(u32 ep, u8 op, int status),
+	TP_ARGS(ep, op, status),
 	TP_STRUCT__entry(
 		__field(u32, ep)
-		__field(u32, index)
-		__field(u8, op)
-		__field(u8, flags)
 		__field(int, status)
+		__field(u8, op)
 	),
 	TP_fast_assign(
-		__entry->ep = queue->ep->obj.id;
-		__entry->index = index;
-		__entry->op = wr->op;
-		__entry->flags = wr->flags;
+		__entry->ep = ep;
 		__entry->status = status;
+		__entry->op = op;
 	),
-	TP_printk("ep=%u index=%u %s flags=0x%x status=%s (%d)", __entry->ep,
-		  __entry->index, kdapl_show_op(__entry->op), __entry->flags,
+	TP_printk("ep=%u %s %s (%d)", __entry->ep,
+		  kdapl_show_op(__entry->op),
 		  rdma_show_wc_status(__entry->status), __entry->status)
 );
 
