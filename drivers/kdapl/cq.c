@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl: completions of an EVD's CQ, into events of its ring
+ *
+ * Whoever polls does so under the EVD lock, so completions enter the ring in the
+ * order of the CQ. Only status and wr_id of a failed completion mean anything,
+ * and wc->qp may name a QP that is gone: all else comes from the context of the
+ * work request, which lives until its EP has seen every one of them.
+ */
+#include <linux/kernel.h>
+#include <linux/ratelimit.h>
+#include <rdma/ib_verbs.h>
+
+#include "async.h"
+#include "dto.h"
+#include "ep.h"
+#include "errno.h"
+#include "evd.h"
+#include "ia.h"
+#include "kunit.h"
+#include "lmr.h"
+#include "trace.h"
+#include "upcall.h"
+
+static atomic_t cq_next_vector;
+
+/**
+ * kdapl_cq_create - make a CQ for an EVD
+ * @evd: the EVD, whose comp_vector says where; ~0 spreads over all vectors
+ * @min_cqe: completions that must fit
+ * @cq: the CQ
+ *
+ * Context: process; sleeps; inside the IA's gate.
+ * Return: 0 or the provider's errno.
+ */
+int kdapl_cq_create(struct dat_evd *evd, u32 min_cqe, struct ib_cq **cq)
+{
+	struct dat_ia *ia = evd->obj.ia;
+	struct ib_cq_init_attr attr = {
+		.cqe = min_t(u32, min_cqe, ia->dev_attr.max_cqe),
+	};
+	u32 vectors = max_t(u32, ia->ibdev->num_comp_vectors, 1);
+	struct ib_cq *new;
+
+	might_sleep();
+
+	if (evd->comp_vector == ~0U)
+		attr.comp_vector = (u32)atomic_inc_return(&cq_next_vector) % vectors;
+	else
+		attr.comp_vector = evd->comp_vector;
+
+	new = ib_create_cq(ia->ibdev, kdapl_upcall_comp_handler,
+			   kdapl_async_cq_event, evd, &attr);
+	if (IS_ERR(new))
+		return PTR_ERR(new);
+	*cq = new;
+	return 0;
+}
+
+/* A suppressed request in front of a completed one has succeeded. */
+static void cq_reclaim_locked(struct kdapl_queue *queue, u32 done)
+{
+	u32 released = queue->released;
+
+	for (; queue->tail != done; queue->tail++)
+		if (!(queue->wr[queue->tail & queue->mask].flags &
+		      KDAPL_WR_INTERNAL))
+			released++;
+	/* Pairs with the acquire of a poster in search of a credit. */
+	smp_store_release(&queue->released, released);
+}
+
+/* One event for a request; what a failed completion cannot say, @wr does. */
+static void cq_event_locked(struct dat_evd *evd, struct kdapl_queue *queue,
+			    const struct kdapl_wr *wr, const struct ib_wc *wc)
+{
+	struct dat_dto_completion_event_data *dto;
+	struct kdapl_slot *slot;
+	struct kdapl_post post = {
+		.kind = KDAPL_SLOT_DTO,
+		.owner = queue,
+		.notify = !(wr->flags & KDAPL_WR_UNSIGNALLED),
+	};
+
+	slot = kdapl_ring_push_locked(evd, &post, DAT_DTO_COMPLETION_EVENT);
+	if (WARN_ON_ONCE(!slot))
+		return;
+
+	dto = &slot->data.dto_completion_event_data;
+	dto->ep_handle = queue->ep;
+	dto->user_cookie = wr->cookie;
+	dto->operation = wr->op;
+	dto->transfered_length = wr->len;
+	dto->rmr_context = 0;
+	if (likely(wc->status == IB_WC_SUCCESS)) {
+		dto->status = DAT_DTO_SUCCESS;
+		if (!queue->request) {
+			dto->transfered_length = wc->byte_len;
+			if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
+				dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
+				dto->rmr_context = wc->ex.invalidate_rkey;
+			}
+		}
+	} else {
+		dto->status = kdapl_errno_wc(wc->status, wr->op);
+		dto->transfered_length = 0;
+	}
+}
+
+/**
+ * kdapl_dto_complete_locked - a work request is done with
+ * @evd: the EVD of its queue, locked
+ * @wc: a polled completion, or one made up for a flush in software: only
+ *	wr_id, status and, for successful receives, length and flags are read
+ */
+void kdapl_dto_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
+{
+	struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
+	struct kdapl_queue *queue = wr->queue;
+	struct dat_ep *ep = queue->ep;
+	u32 ahead;
+
+	lockdep_assert_held(&evd->lock);
+
+	ahead = ((u32)(wr - queue->wr) - queue->tail) & queue->mask;
+	if (unlikely(ahead >= READ_ONCE(queue->head) - queue->tail)) {
+		/* Not posted, or completed before: the provider's fault. */
+		kdapl_ring_overflow_locked(evd);
+		return;
+	}
+	if (ahead)
+		cq_reclaim_locked(queue, queue->tail + ahead);
+
+	trace_kdapl_dto_complete(ep->obj.id, wr->op, wc->status);
+
+	if (unlikely(wr->flags & KDAPL_WR_INTERNAL)) {
+		WRITE_ONCE(queue->tail, queue->tail + 1);
+		if (wr->op == KDAPL_OP_REG)
+			kdapl_lmr_reg_done_locked(wr, wc->status);
+	} else if (wr->flags & KDAPL_WR_SUPPRESS &&
+		   wc->status == IB_WC_SUCCESS) {
+		cq_reclaim_locked(queue, queue->tail + 1);
+	} else {
+		cq_event_locked(evd, queue, wr, wc);
+		WRITE_ONCE(queue->tail, queue->tail + 1);
+	}
+
+	if (unlikely(wc->status != IB_WC_SUCCESS))
+		kdapl_ep_completion_error(ep, wc->status);
+	else if (unlikely(kdapl_ep_closing(ep)))
+		kdapl_ep_kick(ep, KDAPL_EP_TODO_PROGRESS);
+}
+
+/**
+ * kdapl_cq_poll_locked - move one batch of completions into the ring
+ * @evd: the EVD, locked
+ *
+ * Return: the number of completions taken, whether they made events or not.
+ */
+u32 kdapl_cq_poll_locked(struct dat_evd *evd)
+{
+	int i, n;
+
+	lockdep_assert_held(&evd->lock);
+
+	if (!evd->cq)
+		return 0;
+
+	n = ib_poll_cq(evd->cq, ARRAY_SIZE(evd->wc), evd->wc);
+	if (unlikely(n < 0)) {
+		pr_err_ratelimited("%s: evd %u: ib_poll_cq failed: %d\n",
+				   evd->obj.ia->name, evd->obj.id, n);
+		return 0;
+	}
+	for (i = 0; i < n; i++)
+		kdapl_dto_complete_locked(evd, &evd->wc[i]);
+	return n;
+}
+
+/**
+ * kdapl_cq_drain - move all completions into the ring
+ * @evd: the EVD
+ *
+ * For the close of an EP, whose completions must come home whether or not the
+ * consumer dequeues. The ring has a slot for each of them.
+ *
+ * Context: process; takes @evd's lock, for one batch at a time.
+ */
+void kdapl_cq_drain(struct dat_evd *evd)
+{
+	bool trigger = false;
+	u32 n, notifying;
+
+	do {
+		spin_lock_irq(&evd->lock);
+		notifying = evd->notifying;
+		n = kdapl_cq_poll_locked(evd);
+		trigger |= evd->notifying != notifying &&
+			   kdapl_evd_policy_on(evd->policy);
+		spin_unlock_irq(&evd->lock);
+	} while (n);
+
+	if (trigger)
+		kdapl_upcall_trigger(evd);
+}

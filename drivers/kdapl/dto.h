@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Work requests of an endpoint. Each direction has a queue of preallocated
+ * contexts in the order of posting; wr_id is the address of the context.
+ */
+#ifndef _KDAPL_DTO_H
+#define _KDAPL_DTO_H
+
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#include <dat/dat.h>
+
+struct dat_ep;
+struct dat_evd;
+struct kdapl_queue;
+
+/* Operations that never reach a consumer, numbered behind enum dat_dtos. */
+enum kdapl_internal_op {
+	KDAPL_OP_MARKER = 0x80,		/* end of the suppressed requests */
+	KDAPL_OP_REG,			/* deferred registration of an LMR */
+};
+
+enum kdapl_wr_flags {
+	KDAPL_WR_SUPPRESS = 0x01,	/* a success makes no event */
+	KDAPL_WR_UNSIGNALLED = 0x02,	/* the event does not notify */
+	KDAPL_WR_INTERNAL = 0x04,	/* no event, holds no credit */
+	KDAPL_WR_SOLICITED = 0x08,	/* receive notifies only if solicited */
+	KDAPL_WR_DONE = 0x10,		/* completed, or flushed in software */
+	/* Never posted: FLUSHED when one behind it completes, or in software. */
+	KDAPL_WR_HELD = 0x20,
+};
+
+/**
+ * struct kdapl_wr - context of one posted work request
+ * @queue: the queue it sits in, and through it the EP; on errors nothing of a
+ *	completion but status and wr_id can be trusted, and wc->qp may be gone
+ * @cookie: the consumer's
+ * @len: bytes posted
+ * @op: enum dat_dtos or enum kdapl_internal_op
+ * @flags: enum kdapl_wr_flags
+ */
+struct kdapl_wr {
+	struct kdapl_queue *queue;
+	union dat_context cookie;
+	u32 len;
+	u8 op;
+	u8 flags;
+};
+
+/* What a post finds. Changed under the post lock. */
+enum kdapl_queue_gate {
+	KDAPL_QUEUE_CLOSED,	/* refused: ep_state.c knows the errno */
+	KDAPL_QUEUE_OPEN,	/* goes to the QP */
+	KDAPL_QUEUE_FLUSH,	/* no usable QP: FLUSHED in software at once */
+	/*
+	 * The peer is closing and requests of ours are still under way: takes
+	 * a context and a credit, marks it KDAPL_WR_HELD and posts nothing.
+	 */
+	KDAPL_QUEUE_HOLD,
+};
+
+/**
+ * struct kdapl_queue - one direction of an EP
+ *
+ * A request takes a credit when it is posted and gives it back when its event
+ * is dequeued (or, suppressed and successful, when it is reclaimed): a credit is
+ * a reserved slot of the EVD's ring, so the ring cannot overflow. Credits in
+ * use are posted - released.
+ *
+ * Contexts wr[tail..head-1] are with the provider. A completion of context i
+ * proves those before i complete: one direction of a QP completes in order.
+ */
+struct kdapl_queue {
+	struct dat_ep *ep;
+	struct dat_evd *evd;		/* never NULL once the QP exists */
+	bool request;			/* the request queue, else receives */
+
+	/*
+	 * Guards head, posted, suppressed and gate, and is held over
+	 * ib_post_*(), so that context order is queue order. Any context:
+	 * interrupts off. Never taken by the completion path; the EVD lock
+	 * may not be held (siw calls the completion handler on the poster's
+	 * stack, which only schedules).
+	 */
+	spinlock_t post_lock;
+	u32 head;
+	u32 posted;
+	u32 suppressed;			/* since the last signalled request */
+	enum kdapl_queue_gate gate;
+
+	/* Under evd->lock; released is read by posters with acquire. */
+	u32 tail;
+	u32 released;
+	u32 queued;			/* events in the ring */
+
+	struct kdapl_wr *wr;		/* 2^n of them */
+	u32 mask;
+	u32 depth;			/* credits: max_{recv,request}_dtos */
+};
+
+enum {
+	/*
+	 * Send slots beyond max_request_dtos: two registrations, and a marker
+	 * for each of the two times that a close waits.
+	 */
+	KDAPL_QUEUE_EXTRA_SEND = 4,
+	/* Receive slots beyond max_recv_dtos: the marker. */
+	KDAPL_QUEUE_EXTRA_RECV = 1,
+	/* Most segments of a work request, whatever the device offers. */
+	KDAPL_DTO_MAX_SGE = 32,
+};
+
+/* dto.c */
+int kdapl_dto_queue_init(struct kdapl_queue *queue, struct dat_ep *ep,
+			 struct dat_evd *evd, bool request, u32 depth);
+void kdapl_dto_queue_free(struct kdapl_queue *queue);
+void kdapl_dto_set_gate(struct kdapl_queue *queue, enum kdapl_queue_gate gate);
+int kdapl_dto_post_marker(struct kdapl_queue *queue);
+u32 kdapl_dto_outstanding(struct kdapl_queue *queue);
+void kdapl_dto_flush_software(struct kdapl_queue *queue);
+
+/* cq.c: a completion, or a request flushed in software, is done with */
+void kdapl_dto_complete_locked(struct dat_evd *evd, const struct ib_wc *wc);
+
+#endif /* _KDAPL_DTO_H */

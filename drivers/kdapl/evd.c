@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl: event dispatchers: creation, query, dequeue, resize, free
+ *
+ * An EVD is a ring of pending events (ring.c) over a CQ, if it carries DTO or
+ * bind completions (cq.c), with upcalls (upcall.c). All of it is guarded by one
+ * spinlock that any context may take.
+ *
+ * Teardown: the handle is marked freed, so that nobody becomes a feeder any
+ * more; upcalls are torn down; the CQ is destroyed; the last reference hands the
+ * memory to a work item that waits for late callbacks.
+ */
+#include <linux/log2.h>
+#include <linux/numa.h>
+#include <linux/slab.h>
+
+#include <dat/kdat.h>
+
+#include "compat.h"
+#include "evd.h"
+#include "ia.h"
+#include "kunit.h"
+#include "main.h"
+#include "trace.h"
+#include "upcall.h"
+
+/*
+ * CQ entries for a ring of so many: internal work requests (markers, deferred
+ * registrations) have completions and no events.
+ */
+static u32 evd_cqe(u32 qlen)
+{
+	return 2 * qlen + 16;
+}
+
+static void evd_reap(struct work_struct *work)
+{
+	struct dat_evd *evd = container_of(work, struct dat_evd, reap);
+	struct dat_ia *ia = evd->obj.ia;
+
+	kdapl_upcall_quiesce(evd);
+	kfree(evd->workers);
+	kvfree(evd->ring);
+	kfree(evd);
+	kdapl_obj_put(&ia->obj);
+}
+
+static void evd_release(struct kdapl_obj *obj)
+{
+	struct dat_evd *evd = container_of(obj, struct dat_evd, obj);
+
+	/* For evd_reap(): the runs that it waits for print the IA's name. */
+	kdapl_obj_get(&obj->ia->obj);
+	queue_work(kdapl_wq, &evd->reap);
+}
+
+static int evd_check_flags(enum dat_evd_flags flags)
+{
+	if (flags & ~KDAPL_EVD_ALL_FLAGS)
+		return -EINVAL;
+	if (!(flags & ~DAT_EVD_UPCALL_THREAD_FLAG))
+		return -EINVAL;
+	return 0;
+}
+
+static int evd_check_policy(enum dat_upcall_policy policy,
+			    const struct dat_upcall_object *upcall)
+{
+	switch (policy) {
+	case DAT_UPCALL_DISABLE:
+		return 0;
+	case DAT_UPCALL_SINGLE_INSTANCE:
+	case DAT_UPCALL_NOTIFY:
+	case DAT_UPCALL_MANY:
+		return upcall && upcall->upcall_func ? 0 : -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}
+
+/**
+ * kdapl_evd_create - make an EVD
+ * @ia: its IA, whose gate the caller is in
+ * @min_qlen: events that must fit, at least 1
+ * @policy: checked by the caller
+ * @upcall: copied; may be NULL with DAT_UPCALL_DISABLE
+ * @flags: checked by the caller
+ * @hidden: kdapl's own: on no list
+ * @evd: the EVD
+ *
+ * Context: process; sleeps.
+ * Return: 0, -ENOMEM, or the errno of the provider.
+ */
+int kdapl_evd_create(struct dat_ia *ia, int min_qlen,
+		     enum dat_upcall_policy policy,
+		     const struct dat_upcall_object *upcall,
+		     enum dat_evd_flags flags, bool hidden,
+		     struct dat_evd **evd)
+{
+	u32 qlen = roundup_pow_of_two(min_qlen);
+	struct dat_evd *new;
+	int ret;
+
+	might_sleep();
+
+	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	if (!new)
+		return -ENOMEM;
+
+	kdapl_obj_init(&new->obj, ia, DAT_HANDLE_TYPE_EVD, evd_release);
+	spin_lock_init(&new->lock);
+	INIT_WORK(&new->reap, evd_reap);
+	new->flags = flags;
+	new->hidden = hidden;
+	new->softirq = !(flags & ~KDAPL_EVD_CQ_STREAMS);
+	new->comp_vector = ~0U;
+	new->numa_node = NUMA_NO_NODE;
+	new->budget = KDAPL_EVD_BUDGET;
+
+	/* First, so that the release finds runners to wait for. */
+	ret = kdapl_upcall_init(new);
+	if (ret)
+		goto out_put;
+
+	ret = kdapl_ring_init(new, qlen);
+	if (ret)
+		goto out_put;
+
+	if (flags & KDAPL_EVD_CQ_STREAMS) {
+		ret = kdapl_cq_create(new, evd_cqe(qlen), &new->cq);
+		if (ret)
+			goto out_put;
+		new->cq_size = new->cq->cqe;
+	}
+
+	if (upcall)
+		new->upcall = *upcall;
+	if (kdapl_evd_policy_on(policy)) {
+		ret = dat_evd_modify_upcall(new, policy, DAT_UPCALL_SAME,
+					    DAT_UPCALL_INVOC_ANY);
+		if (ret)
+			goto out_destroy_cq;
+		new->used = false;
+	}
+	if (!hidden)
+		kdapl_obj_link(&new->obj);
+	*evd = new;
+	return 0;
+
+out_destroy_cq:
+	kdapl_evd_remove_device(new);
+out_put:
+	kdapl_obj_put(&new->obj);
+	return ret;
+}
+
+/**
+ * dat_evd_kcreate - create an event dispatcher
+ * @ia: the IA
+ * @evd_min_qlen: events that must fit, at least 1; dat_evd_query() tells how
+ *	many do
+ * @policy: any but %DAT_UPCALL_TEARDOWN; an enabling one behaves as with
+ *	%DAT_UPCALL_INVOC_ANY
+ * @upcall: what to call, copied; may be NULL with %DAT_UPCALL_DISABLE
+ * @flags: the streams that it may carry, all combinations being allowed, and
+ *	%DAT_EVD_UPCALL_THREAD_FLAG
+ * @evd: OUT: the EVD
+ *
+ * Upcalls of an EVD that carries DTO and bind completions only run in softirq,
+ * all others, and those with %DAT_EVD_UPCALL_THREAD_FLAG, in process context.
+ * Nothing is allocated for events afterwards. Origin: kDAPL 2.0.
+ *
+ * Context: process; sleeps; also from process-context upcalls.
+ * Return: 0; -EINVAL: NULL, a length below 1, unknown flags or none, a bad
+ * policy, or an enabling one without a function; -ENOMEM, also if the device
+ * has no CQ of that length; -ENODEV: the device is gone; else the errno of the
+ * provider.
+ */
+int dat_evd_kcreate(struct dat_ia *ia, int evd_min_qlen,
+		    enum dat_upcall_policy policy,
+		    const struct dat_upcall_object *upcall,
+		    enum dat_evd_flags flags, struct dat_evd **evd)
+{
+	int ret;
+
+	might_sleep();
+
+	if (!ia || !evd || evd_min_qlen < 1)
+		return -EINVAL;
+	ret = evd_check_flags(flags);
+	if (ret)
+		return ret;
+	ret = evd_check_policy(policy, upcall);
+	if (ret)
+		return ret;
+	if (evd_min_qlen > ia->dev_attr.max_cqe)
+		return -ENOMEM;
+
+	ret = kdapl_ia_enter(ia);
+	if (ret)
+		return ret;
+	ret = kdapl_evd_create(ia, evd_min_qlen, policy, upcall, flags, false,
+			       evd);
+	kdapl_ia_leave(ia);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_evd_kcreate);
+
+/**
+ * dat_evd_query - parameters of an EVD
+ * @evd: the EVD
+ * @mask: the fields of @param to fill in
+ * @param: OUT; may be NULL if @mask is 0
+ *
+ * Context: any.
+ * Return: 0, or -EINVAL: NULL or unknown mask bits.
+ */
+int dat_evd_query(struct dat_evd *evd, enum dat_evd_param_mask mask,
+		  struct dat_evd_param *param)
+{
+	unsigned long flags;
+
+	if (!evd || mask & ~DAT_EVD_FIELD_ALL || (mask && !param))
+		return -EINVAL;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	if (mask & DAT_EVD_FIELD_IA_HANDLE)
+		param->ia_handle = evd->obj.ia;
+	if (mask & DAT_EVD_FIELD_EVD_QLEN)
+		param->evd_qlen = evd->qlen;
+	if (mask & DAT_EVD_FIELD_UPCALL_POLICY)
+		param->upcall_policy = evd->policy;
+	if (mask & DAT_EVD_FIELD_UPCALL)
+		param->upcall = evd->upcall;
+	if (mask & DAT_EVD_FIELD_EVD_FLAGS)
+		param->evd_flags = evd->flags;
+	spin_unlock_irqrestore(&evd->lock, flags);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(dat_evd_query);
+
+/* One event, or the number taken; the caller holds no lock. */
+static u32 evd_dequeue(struct dat_evd *evd, struct dat_event *events, u32 max)
+{
+	unsigned long flags;
+	u32 taken, n, empty = 0;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	taken = kdapl_ring_take_locked(evd, events, max);
+	/*
+	 * Completions without events are absorbed, but not for ever with
+	 * interrupts off: an enable will find those left behind.
+	 */
+	while (taken < max && empty < KDAPL_EVD_BUDGET) {
+		n = kdapl_cq_poll_locked(evd);
+		if (!n)
+			break;
+		n = kdapl_ring_take_locked(evd, events + taken, max - taken);
+		taken += n;
+		empty = n ? 0 : empty + KDAPL_EVD_POLL_BATCH;
+	}
+	spin_unlock_irqrestore(&evd->lock, flags);
+	return taken;
+}
+
+/**
+ * dat_evd_dequeue - take the first event
+ * @evd: the EVD
+ * @event: OUT: the event
+ *
+ * Each event is handed out once, in FIFO order per stream. Origin: DAT 2.0.
+ *
+ * Context: any, any number of threads, upcalls of @evd included.
+ * Return: 0; -EAGAIN: no event is queued; -EINVAL: NULL.
+ */
+int dat_evd_dequeue(struct dat_evd *evd, struct dat_event *event)
+{
+	if (!evd || !event)
+		return -EINVAL;
+	return evd_dequeue(evd, event, 1) ? 0 : -EAGAIN;
+}
+EXPORT_SYMBOL_GPL(dat_evd_dequeue);
+
+/**
+ * dat_evd_dequeue_batch - take events, as many as there are
+ * @evd: the EVD
+ * @events: OUT: room for @max_events
+ * @max_events: at least 1
+ *
+ * As many calls of dat_evd_dequeue() would do, but cheaper. kdapl's addition.
+ *
+ * Context: any.
+ * Return: the number of events taken, 0 if none is queued, or -EINVAL: NULL or
+ * @max_events below 1.
+ */
+int dat_evd_dequeue_batch(struct dat_evd *evd, struct dat_event *events,
+			  int max_events)
+{
+	u32 taken = 0, want, got;
+
+	if (!evd || !events || max_events < 1)
+		return -EINVAL;
+
+	/* In sections short enough for interrupts to be off. */
+	do {
+		want = min_t(u32, max_events - taken, KDAPL_EVD_BUDGET);
+		got = evd_dequeue(evd, events + taken, want);
+		taken += got;
+	} while (got == want && taken < max_events);
+	return taken;
+}
+EXPORT_SYMBOL_GPL(dat_evd_dequeue_batch);
+
+/**
+ * dat_evd_post_se - post a software event
+ * @evd: the EVD, with the software stream
+ * @event: copied; its number must be %DAT_SOFTWARE_EVENT
+ *
+ * Software events use slots that nothing else has reserved. Origin: DAT 2.0.
+ *
+ * Context: any.
+ * Return: 0; -ENOBUFS: no unreserved slot is free, and nothing overflowed;
+ * -EINVAL: NULL, another event number, or no software stream; -ENODEV: the
+ * device is gone.
+ */
+int dat_evd_post_se(struct dat_evd *evd, const struct dat_event *event)
+{
+	static const struct kdapl_post post = {
+		.kind = KDAPL_SLOT_FREE,
+		.notify = true,
+	};
+
+	if (!evd || !event || event->event_number != DAT_SOFTWARE_EVENT ||
+	    !(evd->flags & DAT_EVD_SOFTWARE_FLAG))
+		return -EINVAL;
+	if (READ_ONCE(evd->orphan))
+		return -ENODEV;
+	return kdapl_evd_post(evd, event, &post);
+}
+EXPORT_SYMBOL_GPL(dat_evd_post_se);
+
+/**
+ * dat_evd_free - free an EVD
+ * @evd: the EVD; queued events are lost
+ *
+ * When it returns no upcall runs, and none will. Origin: DAT 2.0.
+ *
+ * Context: process; sleeps until running upcalls have returned.
+ * Return: 0; -EINVAL: NULL; -EBUSY: an EP, a service point or the IA still
+ * feeds it; -EDEADLK: from inside an upcall of @evd.
+ */
+int dat_evd_free(struct dat_evd *evd)
+{
+	bool busy;
+
+	if (!evd)
+		return -EINVAL;
+	if (kdapl_upcall_inside(evd))
+		return -EDEADLK;
+
+	might_sleep();
+
+	spin_lock_irq(&evd->lock);
+	busy = evd->feeders || evd->freed;
+	if (!busy)
+		evd->freed = true;
+	spin_unlock_irq(&evd->lock);
+	if (busy)
+		return -EBUSY;
+
+	kdapl_evd_destroy(evd);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(dat_evd_free);
+
+void kdapl_evd_destroy(struct dat_evd *evd)
+{
+	struct dat_ia *ia = evd->obj.ia;
+
+	might_sleep();
+
+	WARN_ON_ONCE(kdapl_upcall_teardown(evd));
+	/*
+	 * The gate keeps a device removal from finishing under our destroy;
+	 * if it is shut, the removal takes the CQ and we wait for it.
+	 */
+	if (!kdapl_ia_enter(ia)) {
+		kdapl_evd_remove_device(evd);
+		kdapl_ia_leave(ia);
+	} else {
+		wait_for_completion(&ia->removed);
+	}
+	kdapl_obj_unlink(&evd->obj);
+	kdapl_obj_put(&evd->obj);
+}
+
+void kdapl_evd_remove_device(struct dat_evd *evd)
+{
+	struct ib_cq *cq;
+
+	spin_lock_irq(&evd->lock);
+	cq = evd->cq;
+	evd->cq = NULL;
+	evd->orphan = true;
+	spin_unlock_irq(&evd->lock);
+
+	if (cq)
+		ib_destroy_cq(cq);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Interface adapters: one opening of one port of one ib_device. */
+#ifndef _KDAPL_IA_H
+#define _KDAPL_IA_H
+
+#include <linux/completion.h>
+#include <linux/refcount.h>
+#include <linux/socket.h>
+#include <linux/xarray.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_verbs.h>
+
+#include <dat/dat_attr.h>
+
+#include "obj.h"
+
+struct kdapl_device;
+
+#define KDAPL_HANDLE_TYPES	DAT_HANDLE_TYPE_EXTENSION_BASE
+
+/**
+ * struct dat_ia - an open interface adapter
+ *
+ * The gate: every call that may reach a verb, other than those that find a
+ * NULL cq or a closed queue under their own spinlock, runs between
+ * kdapl_ia_enter() and kdapl_ia_leave(). Device removal closes the gate, waits
+ * for the callers inside and then owns all verbs objects of the IA. Nothing
+ * waits for an upcall or for another consumer's call inside the gate.
+ *
+ * Immutable after opening: @obj, @device, @ibdev, @port, @net, @addr, @name.
+ */
+struct dat_ia {
+	struct kdapl_obj obj;
+	struct kdapl_device *device;
+	struct ib_device *ibdev;	/* only inside the gate */
+	u32 port;
+	struct net *net;
+	struct sockaddr_storage addr;
+	char name[DAT_NAME_MAX_LENGTH];
+	struct ib_device_attr dev_attr;	/* a copy: the device may go away */
+	struct ib_port_attr port_attr;
+	bool iwarp;
+	bool ib_cm;			/* rdma_cap_ib_cm() of the port */
+
+	refcount_t callers;		/* one for the open gate itself */
+	struct completion idle;		/* callers is 0: the gate is shut */
+	struct completion removed;	/* no verbs object is left */
+	unsigned long flags;		/* enum kdapl_ia_flags, atomic bits */
+
+	/*
+	 * Guards objs, the consumer contexts of its objects and their places
+	 * on the lists. Leaf, never held over another kdapl lock; process
+	 * and softirq context: irqsave.
+	 */
+	spinlock_t lock;
+	struct list_head objs[KDAPL_HANDLE_TYPES];
+	atomic_t counts[KDAPL_HANDLE_TYPES];
+
+	struct xarray lmrs;		/* by lmr_context >> 8; RCU lookup */
+
+	struct dat_evd *async_evd;
+	struct ib_event_handler event_handler;
+	struct dentry *debugfs;
+};
+
+enum kdapl_ia_flags {
+	KDAPL_IA_REMOVING,	/* device removal has begun: hurry */
+	KDAPL_IA_CLOSING,	/* dat_ia_close(ABRUPT) owns the objects */
+	KDAPL_IA_OWN_ASYNC_EVD,	/* the async EVD was made by dat_ia_open() */
+};
+
+/* 0, or -ENODEV once the device is going or gone. Never sleeps. */
+int kdapl_ia_enter(struct dat_ia *ia);
+void kdapl_ia_leave(struct dat_ia *ia);
+/* Takes a device's verbs objects away from an IA; its handles live on. */
+void kdapl_ia_remove_device(struct dat_ia *ia);
+
+static inline bool kdapl_ia_removing(struct dat_ia *ia)
+{
+	return test_bit(KDAPL_IA_REMOVING, &ia->flags);
+}
+
+#endif /* _KDAPL_IA_H */

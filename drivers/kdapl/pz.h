@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Protection zones: an ib_pd, and what is needed to register memory in it. */
+#ifndef _KDAPL_PZ_H
+#define _KDAPL_PZ_H
+
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <rdma/ib_verbs.h>
+
+#include "obj.h"
+
+struct kdapl_reg_qp;
+
+/**
+ * struct dat_pz - a protection zone
+ * @obj: common head
+ * @pd: NULL after device removal
+ * @users: LMRs, RMRs, EPs and SRQs in it; free is refused while not 0
+ * @reg_lock: guards @reg and serialises the registrations through it; sleeps;
+ *	taken inside the IA's gate, never by a CM handler or an EP's work
+ * @reg: the loopback QP that registers remote LMRs, made at first use
+ */
+struct dat_pz {
+	struct kdapl_obj obj;
+	struct ib_pd *pd;
+	atomic_t users;
+	struct mutex reg_lock;
+	struct kdapl_reg_qp *reg;
+};
+
+int kdapl_pz_get_user(struct dat_pz *pz, struct dat_ia *ia);
+void kdapl_pz_put_user(struct dat_pz *pz);
+void kdapl_pz_remove_device(struct dat_pz *pz);
+
+#endif /* _KDAPL_PZ_H */

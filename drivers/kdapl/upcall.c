@@ -1,0 +1,590 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl: upcalls: arming, triggers and the runs that call the consumer
+ *
+ * The promise: an event that may notify and that nobody dequeues has an upcall
+ * coming, or its consumer was told -EBUSY. tests/model/arm.pml checks it.
+ *
+ * Arming. "armed" says in software that the next event that may notify starts
+ * a run. It is set before ib_req_notify_cq(), since some providers call back
+ * before that returns, and lock and look together close the rest: whatever
+ * completed before the notify took hold is found by the poll behind it, and
+ * whatever completes later makes a callback. The hardware may stay armed when
+ * the software is not; such a callback finds nothing to do and is counted.
+ *
+ * Triggers. The completion handler takes no lock and calls nobody, because
+ * providers call it under theirs and siw on the stack of the poster: it
+ * schedules a run, in softirq through irq_poll or in process context through a
+ * work item. irq_poll drops a schedule while its SCHED bit is held, so a run
+ * gives the bit back before it looks at anything: a trigger during the run
+ * schedules another, which finds a runner and leaves it a note (pending).
+ *
+ * Runs. A run that finds the policy on becomes a runner. It looks at the queue
+ * under the lock, drops the lock for each upcall, and looks again after it,
+ * since the upcall, or a thread woken by it, may have disabled, drained and
+ * re-enabled meanwhile, and new events may have come. It leaves only
+ *
+ *	with the policy off,
+ *	armed by steps 2 and 3 of the protocol with nothing to deliver, or
+ *	while other runners are inside upcalls of a policy that allows only one:
+ *	the last of them looks again.
+ *
+ * A runner out of budget reschedules itself and stays counted (yielded): the
+ * next run, whoever scheduled it, takes over.
+ *
+ * Lifetime. A late callback, or a run behind the last one, may touch the EVD
+ * after the consumer freed it: they find the policy off. The memory goes when
+ * kdapl_upcall_quiesce() has seen all of them off.
+ */
+#include <linux/cpumask.h>
+#include <linux/rcupdate.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include <dat/kdat.h>
+
+#include "evd.h"
+#include "ia.h"
+#include "kunit.h"
+#include "trace.h"
+#include "upcall.h"
+
+static struct workqueue_struct *upcall_wq;
+
+/* Whether a run has something to hand over. */
+static bool upcall_due_locked(const struct dat_evd *evd)
+{
+	return evd->notifying || (evd->any && evd->live);
+}
+
+/**
+ * kdapl_upcall_arm_locked - steps 2, 3 and 5 of the arming protocol
+ * @evd: the EVD, locked, with nothing queued that would stop it
+ * @strict: any event stops it (an enabling consumer), not only one that may
+ *	notify (a runner)
+ * @absorbed: completions already taken in this lock section
+ *
+ * Return: 0: armed; -EBUSY: an event is queued; -EAGAIN: too many completions
+ * without one, or a provider that reports completions and has none; else the
+ * errno of ib_req_notify_cq(). Armed only if 0.
+ */
+int kdapl_upcall_arm_locked(struct dat_evd *evd, bool strict, u32 absorbed)
+{
+	unsigned int asked = 0;
+	int ret;
+	u32 n;
+
+	lockdep_assert_held(&evd->lock);
+
+	for (;;) {
+		evd->armed = true;
+		if (!evd->cq)
+			return 0;
+
+		/*
+		 * Never IB_CQ_SOLICITED: siw does not fire it, and rxe does
+		 * not go back to it.
+		 */
+		ret = ib_req_notify_cq(evd->cq, IB_CQ_NEXT_COMP |
+						IB_CQ_REPORT_MISSED_EVENTS);
+		if (unlikely(ret < 0)) {
+			evd->armed = false;
+			return ret;
+		}
+		/* Also if the answer is 0: mlx4 and qedr never report. */
+		n = kdapl_cq_poll_locked(evd);
+		if (likely(!n)) {
+			if (!ret)
+				return 0;
+			/* bnxt_re does not arm when it answers > 0. */
+			if (++asked < KDAPL_EVD_ASK_AGAIN)
+				continue;
+			evd->armed = false;
+			return -EAGAIN;
+		}
+		evd->armed = false;
+		evd->stats.missed++;
+		if (strict ? evd->live : upcall_due_locked(evd))
+			return -EBUSY;
+		absorbed += n;
+		if (absorbed >= KDAPL_EVD_BUDGET)
+			return -EAGAIN;
+	}
+}
+
+/* A worker of a MANY policy that is not inside an upcall, else the first. */
+static struct kdapl_evd_worker *upcall_pick_worker(struct dat_evd *evd)
+{
+	unsigned int i;
+
+	if (READ_ONCE(evd->policy) == DAT_UPCALL_MANY)
+		for (i = 0; i < evd->nr_workers; i++)
+			if (!READ_ONCE(evd->workers[i].task))
+				return &evd->workers[i];
+	return &evd->workers[0];
+}
+
+/**
+ * kdapl_upcall_trigger - something happened that may be due for an upcall
+ * @evd: the EVD, kept alive by the caller or by RCU
+ *
+ * Context: any, under any lock but @evd's own or the scheduler's.
+ */
+void kdapl_upcall_trigger(struct dat_evd *evd)
+{
+	if (evd->softirq)
+		irq_poll_sched(&evd->iop);
+	else
+		queue_work(upcall_wq, &upcall_pick_worker(evd)->work);
+}
+
+/* The completion handler of every CQ. */
+void kdapl_upcall_comp_handler(struct ib_cq *cq, void *context)
+{
+	kdapl_upcall_trigger(context);
+}
+
+/*
+ * Whether this trigger makes a runner. If not: spurious without a policy, else
+ * a note for the runner that there is.
+ */
+static bool upcall_enter_locked(struct dat_evd *evd)
+{
+	u32 most = 1;
+
+	if (evd->yielded) {
+		evd->yielded = false;
+		return true;
+	}
+	if (!kdapl_evd_policy_on(evd->policy)) {
+		evd->stats.spurious++;
+		return false;
+	}
+	if (evd->policy == DAT_UPCALL_MANY)
+		most = min_t(u32, num_online_cpus(),
+			     evd->softirq ? U32_MAX : evd->nr_workers);
+	if (evd->runners >= most) {
+		evd->pending = true;
+		return false;
+	}
+	evd->runners++;
+	return true;
+}
+
+/* What a runner does next. */
+enum upcall_next {
+	UPCALL_CALL,
+	UPCALL_LEAVE,
+	UPCALL_YIELD,
+};
+
+/* One look at the queue. */
+static enum upcall_next upcall_look_locked(struct dat_evd *evd)
+{
+	u32 absorbed = 0;
+	int ret;
+
+	evd->pending = false;
+
+	if (!kdapl_evd_policy_on(evd->policy))
+		return UPCALL_LEAVE;
+	if (evd->policy != DAT_UPCALL_MANY && evd->runners > 1)
+		return UPCALL_LEAVE;
+
+	if (!upcall_due_locked(evd))
+		absorbed = kdapl_cq_poll_locked(evd);
+	if (upcall_due_locked(evd))
+		return UPCALL_CALL;
+
+	/*
+	 * Armed or not: the callback that brought us here may have used up the
+	 * hardware's notify (rxe clears its flag outside its lock).
+	 */
+	evd->any = false;
+	ret = kdapl_upcall_arm_locked(evd, false, absorbed);
+	switch (ret) {
+	case 0:
+		return UPCALL_LEAVE;
+	case -EBUSY:
+		return UPCALL_CALL;
+	case -EAGAIN:
+		return UPCALL_YIELD;
+	default:
+		/*
+		 * The provider cannot arm, so it is about to report a fatal
+		 * error. Events that do not come from the CQ still notify.
+		 */
+		pr_err_ratelimited("%s: evd %u: ib_req_notify_cq failed: %d\n",
+				   evd->obj.ia->name, evd->obj.id, ret);
+		evd->armed = true;
+		return UPCALL_LEAVE;
+	}
+}
+
+/* What one upcall is made of, taken under the lock. */
+struct upcall_args {
+	struct dat_upcall_object upcall;
+	struct dat_event event;
+	bool has_event;
+	bool more;
+};
+
+/*
+ * Takes what the next upcall needs and puts the software state where the policy
+ * wants it. Returns whether another runner could find work.
+ */
+static bool upcall_prepare_locked(struct dat_evd *evd, struct upcall_args *args)
+{
+	bool help = false;
+
+	args->upcall = evd->upcall;
+	args->has_event = evd->policy != DAT_UPCALL_NOTIFY;
+	evd->armed = false;
+
+	if (!args->has_event) {
+		/* One-shot: off before the call, nothing dequeued. */
+		evd->policy = DAT_UPCALL_DISABLE;
+		evd->any = false;
+		evd->generation++;
+		args->more = evd->live > 1;
+	} else {
+		kdapl_ring_take_locked(evd, &args->event, 1);
+		/* more_events tells the truth, so the CQ is asked, too. */
+		if (!evd->live)
+			kdapl_cq_poll_locked(evd);
+		args->more = evd->live;
+		if (evd->policy == DAT_UPCALL_MANY)
+			help = upcall_due_locked(evd) ||
+			       kdapl_upcall_arm_locked(evd, false, 0);
+	}
+	evd->stats.upcalls++;
+	trace_kdapl_evd_upcall(evd->obj.id, evd->generation, args->more);
+	return help;
+}
+
+/**
+ * kdapl_upcall_run - one run, started by a trigger
+ * @evd: the EVD
+ * @worker: the work item that it runs in, NULL in softirq
+ *
+ * Return: the number of upcalls made, at most the EVD's budget.
+ */
+unsigned int kdapl_upcall_run(struct dat_evd *evd,
+			      struct kdapl_evd_worker *worker)
+{
+	struct upcall_args args;
+	unsigned int done = 0;
+	enum upcall_next next;
+	unsigned long flags;
+	bool again = false;
+	bool help;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	if (!upcall_enter_locked(evd))
+		goto out_unlock;
+
+	for (;;) {
+		next = upcall_look_locked(evd);
+		if (next == UPCALL_CALL && done >= evd->budget)
+			next = UPCALL_YIELD;
+		if (next != UPCALL_CALL)
+			break;
+
+		help = upcall_prepare_locked(evd, &args);
+		if (worker)
+			WRITE_ONCE(worker->task, current);
+		spin_unlock_irqrestore(&evd->lock, flags);
+
+		if (help)
+			kdapl_upcall_trigger(evd);
+		args.upcall.upcall_func(args.upcall.instance_data,
+					args.has_event ? &args.event : NULL,
+					args.more);
+		done++;
+
+		spin_lock_irqsave(&evd->lock, flags);
+		if (worker)
+			WRITE_ONCE(worker->task, NULL);
+	}
+
+	if (next == UPCALL_YIELD) {
+		again = true;
+		evd->stats.yields++;
+		/* Runners of MANY are all alike: a new one will do. */
+		if (evd->runners == 1) {
+			evd->yielded = true;
+			goto out_unlock;
+		}
+	}
+	/* Only a teardown waits, and it has said so before it did. */
+	if (!--evd->runners && evd->torn_down)
+		wake_up_all(&evd->idle);
+out_unlock:
+	spin_unlock_irqrestore(&evd->lock, flags);
+	if (again)
+		kdapl_upcall_trigger(evd);
+	return done;
+}
+
+static int upcall_irq_poll(struct irq_poll *iop, int weight)
+{
+	struct dat_evd *evd = container_of(iop, struct dat_evd, iop);
+	unsigned int done;
+
+	/* First of all, so that no trigger is dropped from here on. */
+	irq_poll_complete(iop);
+	done = kdapl_upcall_run(evd, NULL);
+
+	/* The full weight would tell irq_poll that @iop is still its own. */
+	return min_t(int, done, weight - 1);
+}
+
+static void upcall_work(struct work_struct *work)
+{
+	struct kdapl_evd_worker *worker =
+		container_of(work, struct kdapl_evd_worker, work);
+
+	kdapl_upcall_run(worker->evd, worker);
+}
+
+/**
+ * kdapl_upcall_init - give a new EVD its runners
+ * @evd: the EVD, with @softirq set
+ *
+ * Context: process; sleeps.
+ * Return: 0 or -ENOMEM.
+ */
+int kdapl_upcall_init(struct dat_evd *evd)
+{
+	unsigned int i;
+
+	init_waitqueue_head(&evd->idle);
+	if (evd->softirq) {
+		/* The weight only has to exceed the budget. */
+		irq_poll_init(&evd->iop, KDAPL_EVD_BUDGET + 1, upcall_irq_poll);
+		return 0;
+	}
+
+	i = min_t(unsigned int, num_possible_cpus(), KDAPL_EVD_WORKERS);
+	evd->workers = kcalloc(i, sizeof(*evd->workers), GFP_KERNEL);
+	if (!evd->workers)
+		return -ENOMEM;
+	evd->nr_workers = i;
+	for (i = 0; i < evd->nr_workers; i++) {
+		evd->workers[i].evd = evd;
+		INIT_WORK(&evd->workers[i].work, upcall_work);
+	}
+	return 0;
+}
+
+/**
+ * kdapl_upcall_inside - whether the caller is an upcall of this EVD
+ * @evd: the EVD
+ *
+ * Return: true also in softirq, whoever's upcall that is: what asks wants to
+ * wait, and cannot there.
+ */
+bool kdapl_upcall_inside(struct dat_evd *evd)
+{
+	unsigned int i;
+
+	if (!in_task())
+		return true;
+	for (i = 0; i < evd->nr_workers; i++)
+		if (READ_ONCE(evd->workers[i].task) == current)
+			return true;
+	return false;
+}
+
+/**
+ * kdapl_upcall_teardown - no upcall of this EVD, ever again
+ * @evd: the EVD
+ *
+ * The flag is set in the section that disables: an enable between that and the
+ * wait would otherwise let an upcall start behind our back.
+ *
+ * Context: process; sleeps until running upcalls have returned, a rescheduled
+ * run included.
+ * Return: 0, or -EDEADLK from inside an upcall of @evd, with nothing changed.
+ */
+int kdapl_upcall_teardown(struct dat_evd *evd)
+{
+	if (kdapl_upcall_inside(evd))
+		return -EDEADLK;
+
+	might_sleep();
+
+	spin_lock_irq(&evd->lock);
+	evd->torn_down = true;
+	evd->policy = DAT_UPCALL_DISABLE;
+	evd->armed = false;
+	evd->any = false;
+	evd->generation++;
+	wait_event_lock_irq(evd->idle, !evd->runners, evd->lock);
+	spin_unlock_irq(&evd->lock);
+	return 0;
+}
+
+/**
+ * kdapl_upcall_quiesce - wait for the last run that may touch the EVD
+ * @evd: torn down, its CQ destroyed
+ *
+ * A callback that had begun before ib_destroy_cq() may still be on its way to
+ * kdapl_upcall_trigger(): callbacks are atomic, so a grace period sees it off,
+ * and what it scheduled is then cancelled. A run in softirq gives its SCHED bit
+ * back at once and may go on behind irq_poll_disable(): the second grace period
+ * sees that off.
+ *
+ * Context: process; sleeps.
+ */
+void kdapl_upcall_quiesce(struct dat_evd *evd)
+{
+	unsigned int i;
+
+	synchronize_rcu();
+	if (evd->softirq) {
+		irq_poll_disable(&evd->iop);
+		synchronize_rcu();
+	} else {
+		for (i = 0; i < evd->nr_workers; i++)
+			cancel_work_sync(&evd->workers[i].work);
+	}
+}
+
+/**
+ * dat_evd_modify_upcall - enable, change, disable or tear down upcalls
+ * @evd: the EVD
+ * @policy: %DAT_UPCALL_DISABLE always succeeds and does not wait: an upcall
+ *	whose event has left the queue may still start or finish.
+ *	%DAT_UPCALL_TEARDOWN disables for ever and waits for running upcalls.
+ *	The others enable.
+ * @upcall: what to call from now on, copied; %DAT_UPCALL_SAME (NULL) keeps it
+ * @flag: %DAT_UPCALL_INVOC_NEW: refuse to enable while any event is pending,
+ *	so that the caller drains in the context that it already has;
+ *	%DAT_UPCALL_INVOC_ANY: enable, and call at once, from kdapl's own
+ *	context, if events are pending
+ *
+ * The rule that closes the race between the last dequeue and the enable: the
+ * queue is looked at, the hardware armed, and the CQ looked at again, in one
+ * section of the EVD's lock. Documentation/evd.rst draws the picture. Origin:
+ * kDAPL 2.0, whose invocation flag is the fourth argument.
+ *
+ * Context: any, except that %DAT_UPCALL_TEARDOWN sleeps. May be called from
+ * upcalls, also of @evd, but for the teardown.
+ * Return: 0; -EBUSY: an event is pending (or, rarely, the provider reported
+ * completions that make none): dequeue until -EAGAIN and try again, nothing
+ * was changed; -EINVAL: NULL @evd, unknown policy or flag, or no function to
+ * call; -ESHUTDOWN: torn down; -ENODEV: the device is gone; -EDEADLK: teardown
+ * from inside an upcall of @evd, or in a context that cannot wait; else the
+ * errno of the provider's notify call.
+ */
+int dat_evd_modify_upcall(struct dat_evd *evd, enum dat_upcall_policy policy,
+			  const struct dat_upcall_object *upcall,
+			  enum dat_upcall_flag flag)
+{
+	bool trigger = false;
+	unsigned long flags;
+	bool armed;
+	int ret;
+
+	if (!evd)
+		return -EINVAL;
+	if (flag != DAT_UPCALL_INVOC_NEW && flag != DAT_UPCALL_INVOC_ANY)
+		return -EINVAL;
+
+	switch (policy) {
+	case DAT_UPCALL_TEARDOWN:
+		return kdapl_upcall_teardown(evd);
+	case DAT_UPCALL_DISABLE:
+	case DAT_UPCALL_SINGLE_INSTANCE:
+	case DAT_UPCALL_NOTIFY:
+	case DAT_UPCALL_MANY:
+		break;
+	default:
+		return -EINVAL;
+	}
+
+	spin_lock_irqsave(&evd->lock, flags);
+	evd->used = true;
+	if (policy == DAT_UPCALL_DISABLE) {
+		evd->armed = false;
+		evd->any = false;
+		ret = 0;
+		goto out_commit;
+	}
+
+	ret = -EINVAL;
+	if (!(upcall ? upcall : &evd->upcall)->upcall_func)
+		goto out_unlock;
+	ret = -ESHUTDOWN;
+	if (evd->torn_down)
+		goto out_unlock;
+
+	/* Step 1, in front of -ENODEV: an orphan's events are not forgotten. */
+	ret = -EBUSY;
+	if (evd->live && flag == DAT_UPCALL_INVOC_NEW)
+		goto out_busy;
+	ret = -ENODEV;
+	if (evd->orphan)
+		goto out_unlock;
+
+	armed = evd->armed;
+	ret = evd->live ? -EBUSY : kdapl_upcall_arm_locked(evd, true, 0);
+	if (ret && (flag == DAT_UPCALL_INVOC_NEW ||
+		    (ret != -EBUSY && ret != -EAGAIN))) {
+		/*
+		 * As it was. A policy that was on before keeps its promise for
+		 * what this look has brought into the ring.
+		 */
+		evd->armed = armed;
+		trigger = kdapl_evd_policy_on(evd->policy);
+		if (ret == -EAGAIN)
+			ret = -EBUSY;
+		if (ret == -EBUSY)
+			goto out_busy;
+		goto out_unlock;
+	}
+	if (ret) {
+		/* INVOC_ANY with events, or with a look that is not over. */
+		evd->armed = true;
+		trigger = true;
+		ret = 0;
+	}
+	evd->any = flag == DAT_UPCALL_INVOC_ANY && evd->live;
+	trace_kdapl_evd_arm(evd->obj.id, policy);
+out_commit:
+	evd->policy = policy;
+	if (upcall)
+		evd->upcall = *upcall;
+	evd->generation++;
+	spin_unlock_irqrestore(&evd->lock, flags);
+	if (trigger)
+		kdapl_upcall_trigger(evd);
+	return ret;
+
+out_busy:
+	evd->stats.busy++;
+	trace_kdapl_evd_busy(evd->obj.id, evd->live);
+out_unlock:
+	spin_unlock_irqrestore(&evd->lock, flags);
+	if (trigger)
+		kdapl_upcall_trigger(evd);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_evd_modify_upcall);
+
+int kdapl_upcall_module_init(void)
+{
+	upcall_wq = alloc_workqueue("kdapl_upcall", WQ_UNBOUND | WQ_MEM_RECLAIM,
+				    WQ_MAX_ACTIVE);
+	return upcall_wq ? 0 : -ENOMEM;
+}
+
+/*
+ * Softirq runs may be in our text although their EVD is gone: the grace
+ * periods of kdapl_upcall_quiesce() have seen them off.
+ */
+void kdapl_upcall_module_exit(void)
+{
+	destroy_workqueue(upcall_wq);
+}
