@@ -35,6 +35,8 @@ struct dat_ia;
  * @init_qp_attr: rdma_init_qp_attr()
  * @set_afonly: rdma_set_afonly()
  * @set_ack_timeout: rdma_set_ack_timeout()
+ * @lock_handler: rdma_lock_handler(): held while id->context changes
+ * @unlock_handler: rdma_unlock_handler()
  *
  * But for accept and create_id the signatures are rdma_cm's own. All may sleep.
  */
@@ -61,6 +63,8 @@ struct kdapl_cm_ops {
 			    int *qp_attr_mask);
 	int (*set_afonly)(struct rdma_cm_id *id, int afonly);
 	int (*set_ack_timeout)(struct rdma_cm_id *id, u8 timeout);
+	void (*lock_handler)(struct rdma_cm_id *id);
+	void (*unlock_handler)(struct rdma_cm_id *id);
 };
 
 /* Changed only by tests, while no IA is open. */

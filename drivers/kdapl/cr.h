@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Connection requests that wait for an answer. */
+#ifndef _KDAPL_CR_H
+#define _KDAPL_CR_H
+
+#include <linux/socket.h>
+#include <rdma/rdma_cm.h>
+
+#include "cm.h"
+#include "obj.h"
+
+struct dat_evd;
+
+/**
+ * struct dat_cr - a connection request
+ * @obj: common head
+ * @id: the connection; leaves with the EP that accepts it; NULL after device
+ *	removal
+ * @evd: where its event went
+ * @sp: what it came through, for the event; may be gone
+ * @ep: the EP of the RSP that it came through, else NULL
+ * @flags: enum kdapl_cr_flags, atomic bits
+ * @local_addr: where it came in
+ * @remote_addr: the peer's address and port
+ * @rd_atomic_in: RDMA reads that the peer wants to have under way
+ * @rd_atomic_out: RDMA reads that it answers at once
+ * @pdata_len: bytes of @pdata; the size of the field where the transport does
+ *	not tell
+ * @pdata: the peer's private data
+ */
+struct dat_cr {
+	struct kdapl_obj obj;
+	struct rdma_cm_id *id;
+	struct dat_evd *evd;
+	void *sp;
+	struct dat_ep *ep;
+	unsigned long flags;
+	struct sockaddr_storage local_addr;
+	struct sockaddr_storage remote_addr;
+	u8 rd_atomic_in;
+	u8 rd_atomic_out;
+	u8 pdata_len;
+	u8 pdata[KDAPL_PRIVATE_DATA_MAX];
+};
+
+enum kdapl_cr_flags {
+	KDAPL_CR_TAKEN,		/* being accepted or rejected */
+	KDAPL_CR_GONE,		/* the peer gave up waiting */
+};
+
+/*
+ * From the CM handler of a service point, with its EVD: makes a CR of the new
+ * id and posts its event. @ep is the reserved EP of an RSP, which becomes
+ * PASSIVE_CONNECTION_PENDING. On failure the id stays with the caller.
+ */
+int kdapl_cr_arrived(struct kdapl_obj *sp, struct dat_evd *evd, u64 conn_qual,
+		     struct dat_ep *ep, struct rdma_cm_id *id,
+		     const struct rdma_cm_event *event);
+/* An event of the id of a CR that nobody has answered yet. */
+int kdapl_cr_event(struct dat_cr *cr, const struct rdma_cm_event *event);
+/* Refuses and frees it, whatever its state: for dat_ia_close(ABRUPT). */
+void kdapl_cr_destroy(struct dat_cr *cr);
+void kdapl_cr_remove_device(struct dat_cr *cr);
+
+#endif /* _KDAPL_CR_H */
