@@ -13,6 +13,7 @@
 
 struct dat_ep;
 struct dat_evd;
+struct dat_lmr;
 struct kdapl_queue;
 
 /* Operations that never reach a consumer, numbered behind enum dat_dtos. */
@@ -95,6 +96,7 @@ struct kdapl_queue {
 	u32 queued;			/* events in the ring */
 
 	struct kdapl_wr *wr;		/* 2^n of them */
+	struct ib_sge *sge;		/* scratch of a post, under post_lock */
 	u32 mask;
 	u32 depth;			/* credits: max_{recv,request}_dtos */
 };
@@ -111,13 +113,31 @@ enum {
 	KDAPL_DTO_MAX_SGE = 32,
 };
 
-/* dto.c */
-int kdapl_dto_queue_init(struct kdapl_queue *queue, struct dat_ep *ep,
-			 struct dat_evd *evd, bool request, u32 depth);
+/*
+ * dto.c. Once for each queue, when the EP is created: from then on its gate can
+ * be moved and found closed.
+ */
+void kdapl_dto_queue_setup(struct kdapl_queue *queue, struct dat_ep *ep,
+			   bool request);
+/* Contexts, as often as the QP is made anew; only while the gate is closed. */
+int kdapl_dto_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
+			 u32 depth);
 void kdapl_dto_queue_free(struct kdapl_queue *queue);
 void kdapl_dto_set_gate(struct kdapl_queue *queue, enum kdapl_queue_gate gate);
+/*
+ * A request of kdapl's own behind all others, whatever the gate: the caller
+ * owns the QP. -ENOSPC: the last ones are not home yet.
+ */
 int kdapl_dto_post_marker(struct kdapl_queue *queue);
-u32 kdapl_dto_outstanding(struct kdapl_queue *queue);
+/* The same for IB_WR_REG_MR; the completion finds @lmr in the context. */
+int kdapl_dto_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr,
+		       u32 key, int access);
+/* Contexts that have not come home. Any context, a snapshot. */
+u32 kdapl_dto_outstanding(const struct kdapl_queue *queue);
+/*
+ * Reports every outstanding context FLUSHED: the QP is gone and its completions
+ * were polled. Any context, no lock held.
+ */
 void kdapl_dto_flush_software(struct kdapl_queue *queue);
 
 /* cq.c: a completion, or a request flushed in software, is done with */

@@ -13,34 +13,46 @@ struct dat_pz;
 struct dat_ep;
 struct kdapl_wr;
 
+enum kdapl_lmr_state {
+	KDAPL_LMR_READY,	/* no MR, or a registered one */
+	KDAPL_LMR_DEFERRED,	/* waits for a connected EP */
+	KDAPL_LMR_POSTED,	/* its registration is under way on an EP */
+};
+
 /**
  * struct dat_lmr - registered memory
  * @obj: common head
  * @pz: its protection zone (a user of it)
  * @context: what triplets carry: index in ia->lmrs << 8 | a count of its uses
+ * @priv: what may be done with it
  * @va: first address that triplets may name
  * @length: bytes behind @va
- * @priv: what may be done with it
- * @lkey: for scatter/gather entries
- * @dma: DMA address of @va, if @contiguous
- * @contiguous: triplets translate by one addition; else through @pages, or the
- *	MR covers the memory and iova arithmetic does
- * @mr: NULL for local-only memory that local_dma_lkey can name
+ * @lkey: of local scatter/gather entries
+ * @base: their address for @va, unless @pages is set
+ * @pages: DMA address of each page, if neither the DMA addresses are
+ *	contiguous nor an MR makes them so
+ * @page_offset: of @va in the first of @pages
+ * @mr: NULL for local-only memory that local_dma_lkey can name; its iova is
+ *	@va
  *
- * Read by posts under RCU; freed after a grace period.
+ * Read by posts under RCU; freed after a grace period. Immutable while it can
+ * be found, but for @state and @deferred.
  */
 struct dat_lmr {
 	struct kdapl_obj obj;
 	struct dat_pz *pz;
 	u32 context;
+	u32 priv;			/* enum dat_mem_priv_flags */
 	u64 va;
 	u64 length;
-	enum dat_mem_priv_flags priv;
 	u32 lkey;
-	u64 dma;
-	bool contiguous;
+	u64 base;
+	dma_addr_t *pages;
+	u32 page_offset;
+
 	struct ib_mr *mr;
-	u32 rkey;
+	int access;			/* enum ib_access_flags of @mr */
+	u32 rkey;			/* what the peer is given, 0: nothing */
 
 	enum dat_mem_type mem_type;
 	enum dat_va_type va_type;
@@ -48,31 +60,38 @@ struct dat_lmr {
 	struct scatterlist *sgl;	/* the pages, DMA mapped */
 	unsigned int nents;
 	unsigned int mapped;
-	enum {
-		KDAPL_LMR_READY,
-		KDAPL_LMR_DEFERRED,	/* registered on the first connected EP */
-	} state;
-	struct list_head deferred;	/* on the PZ's list; see lmr.c */
+
+	enum kdapl_lmr_state state;	/* under ia->lmr_lock */
+	struct list_head deferred;	/* on ia->deferred, under ia->lmr_lock */
+	struct dat_ep *carrier;		/* posted on it; under ia->lmr_lock */
 	struct rcu_head rcu;
+};
+
+/* For kdapl_lmr_build_sge(), beside the privileges. */
+enum {
+	/* iWARP: the sink of an RDMA read must lie in a registered MR. */
+	KDAPL_LMR_NEED_MR = 0x10000,
 };
 
 /*
  * Turns @num consumer segments into at most @max_sge entries, checking PZ,
  * range and privilege. Returns the number of entries or a negative errno;
- * *total is the sum of the lengths in bytes. Any context, inside an RCU read
- * section of its own.
+ * *total is the sum of the lengths in bytes. Any context.
  */
 int kdapl_lmr_build_sge(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
-			int num, enum dat_mem_priv_flags need,
-			struct ib_sge *sge, int max_sge, u32 *total);
+			int num, u32 need, struct ib_sge *sge, int max_sge,
+			u32 *total);
 /*
  * Deferred registrations of an EP's PZ (devices without loopback): called by
- * the EP's work before ESTABLISHED is delivered, and again at each completion.
- * True when nothing is left to wait for.
+ * the EP's work, QP in RTS, before ESTABLISHED is delivered, and again at each
+ * KDAPL_EP_TODO_REG. True when nothing is left to wait for.
  */
 bool kdapl_lmr_register_deferred(struct dat_ep *ep);
 /* A KDAPL_OP_REG request completed; under the EVD lock. */
 void kdapl_lmr_reg_done_locked(struct kdapl_wr *wr, enum ib_wc_status status);
+/* Idempotent; sleeps. */
 void kdapl_lmr_remove_device(struct dat_lmr *lmr);
+/* As dat_lmr_free(), for dat_ia_close(ABRUPT). */
+void kdapl_lmr_destroy(struct dat_lmr *lmr);
 
 #endif /* _KDAPL_LMR_H */

@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl: posting of work requests
+ *
+ * A post takes a credit and the next context of its queue and hands the request
+ * to the provider, all under the queue's post lock, so that contexts are in
+ * queue order. The credit is a slot reserved in the EVD's ring: a full queue is
+ * refused before the provider sees the request.
+ *
+ * The completion path takes no post lock. It may see a context before
+ * ib_post_*() has returned, so head and context are published first; a post
+ * that fails takes them back, which nobody can notice: the provider has no
+ * request that names them, and the software flush runs only when the gate says
+ * that nothing goes to a QP.
+ *
+ * Requests whose success is suppressed are not signalled, but for one in half a
+ * queue: its completion proves those in front of it done and frees their
+ * credits.
+ */
+#include "dto.h"
+
+#include <linux/delay.h>
+#include <linux/export.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include <dat/kdat.h>
+
+#include "ep.h"
+#include "ep_state.h"
+#include "evd.h"
+#include "ia.h"
+#include "kunit.h"
+#include "lmr.h"
+#include "trace.h"
+#include "upcall.h"
+
+enum {
+	/*
+	 * siw answers -ENOTCONN while somebody changes the QP's state; that
+	 * is over in microseconds, unless the holder of its lock sleeps.
+	 */
+	DTO_RETRY_US = 100,
+	/* Completions flushed with interrupts off at a time. */
+	DTO_FLUSH_BATCH = 64,
+};
+
+#define DTO_REQUEST_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | \
+				 DAT_COMPLETION_UNSIGNALLED_FLAG | \
+				 DAT_COMPLETION_BARRIER_FENCE_FLAG)
+#define DTO_SEND_FLAGS		(DTO_REQUEST_FLAGS | \
+				 DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+
+void kdapl_dto_queue_setup(struct kdapl_queue *queue, struct dat_ep *ep,
+			   bool request)
+{
+	queue->ep = ep;
+	queue->request = request;
+	queue->gate = KDAPL_QUEUE_CLOSED;
+	spin_lock_init(&queue->post_lock);
+}
+
+/**
+ * kdapl_dto_queue_init - contexts for a QP
+ * @queue: after kdapl_dto_queue_setup(); its gate is closed
+ * @evd: where its completions go, a hidden one if the consumer named none
+ * @depth: requests of the consumer, may be 0
+ *
+ * Context: process; sleeps.
+ * Return: 0 or -ENOMEM.
+ */
+int kdapl_dto_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
+			 u32 depth)
+{
+	u32 extra = queue->request ? KDAPL_QUEUE_EXTRA_SEND :
+				     KDAPL_QUEUE_EXTRA_RECV;
+	u32 size = roundup_pow_of_two(depth + extra);
+	size_t contexts = array_size(size, sizeof(*queue->wr));
+	struct kdapl_wr *wr;
+	u32 i;
+
+	might_sleep();
+
+	/* The scratch entries stand behind the contexts. */
+	wr = kvzalloc(size_add(contexts,
+			       KDAPL_DTO_MAX_SGE * sizeof(struct ib_sge)),
+		      GFP_KERNEL);
+	if (!wr)
+		return -ENOMEM;
+	for (i = 0; i < size; i++)
+		wr[i].queue = queue;
+
+	queue->wr = wr;
+	queue->sge = (struct ib_sge *)(wr + size);
+	queue->mask = size - 1;
+	queue->depth = depth;
+	queue->evd = evd;
+	queue->head = 0;
+	queue->tail = 0;
+	queue->posted = 0;
+	queue->released = 0;
+	queue->queued = 0;
+	queue->suppressed = 0;
+	return 0;
+}
+
+/* Nothing is outstanding, and the EVD holds no event of the queue any more. */
+void kdapl_dto_queue_free(struct kdapl_queue *queue)
+{
+	kvfree(queue->wr);
+	queue->wr = NULL;
+	queue->sge = NULL;
+	queue->evd = NULL;
+	queue->depth = 0;
+}
+
+void kdapl_dto_set_gate(struct kdapl_queue *queue, enum kdapl_queue_gate gate)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->post_lock, flags);
+	queue->gate = gate;
+	spin_unlock_irqrestore(&queue->post_lock, flags);
+}
+
+u32 kdapl_dto_outstanding(const struct kdapl_queue *queue)
+{
+	u32 tail = READ_ONCE(queue->tail);
+
+	/* Tail first: it never passes a head that is read later. */
+	smp_rmb();
+	return READ_ONCE(queue->head) - tail;
+}
+
+void kdapl_dto_flush_software(struct kdapl_queue *queue)
+{
+	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
+	struct dat_evd *evd = queue->evd;
+	unsigned long flags;
+	u32 notifying, n;
+	bool trigger;
+
+	if (!evd)
+		return;
+
+	do {
+		spin_lock_irqsave(&evd->lock, flags);
+		notifying = evd->notifying;
+		/* Pairs with the release in dto_publish_locked(). */
+		for (n = 0; n < DTO_FLUSH_BATCH &&
+		     queue->tail != smp_load_acquire(&queue->head); n++) {
+			wc.wr_id = (uintptr_t)&queue->wr[queue->tail &
+							 queue->mask];
+			kdapl_dto_complete_locked(evd, &wc);
+		}
+		trigger = evd->notifying != notifying;
+		spin_unlock_irqrestore(&evd->lock, flags);
+		if (trigger)
+			kdapl_upcall_trigger(evd);
+	} while (n == DTO_FLUSH_BATCH);
+}
+
+/* The next context; counts only once dto_publish_locked() was called. */
+static struct kdapl_wr *dto_context(struct kdapl_queue *queue)
+{
+	return &queue->wr[queue->head & queue->mask];
+}
+
+static void dto_publish_locked(struct kdapl_queue *queue)
+{
+	/* Whoever sees the new head sees the context. */
+	smp_store_release(&queue->head, queue->head + 1);
+}
+
+static void dto_retract_locked(struct kdapl_queue *queue)
+{
+	WRITE_ONCE(queue->head, queue->head - 1);
+}
+
+static bool dto_has_credit(struct kdapl_queue *queue)
+{
+	/* Pairs with the release that gives a credit back. */
+	return queue->posted - smp_load_acquire(&queue->released) <
+	       queue->depth;
+}
+
+/* Why a queue is closed; the state of the EP knows. */
+static noinline int dto_refused(struct kdapl_queue *queue)
+{
+	struct dat_ep *ep = queue->ep;
+	int ret;
+
+	if (kdapl_ia_removing(ep->obj.ia))
+		return -ENODEV;
+	ret = kdapl_ep_check_call(queue->request ? KDAPL_CALL_POST_REQUEST :
+						   KDAPL_CALL_POST_RECV,
+				  READ_ONCE(ep->state));
+	/* The state has nothing against it: there is no QP yet. */
+	return ret ?: -EBADFD;
+}
+
+static noinline bool dto_retry(struct kdapl_queue *queue, int ret,
+			       unsigned int *tries)
+{
+	if (ret != -ENOTCONN || !queue->ep->obj.ia->iwarp ||
+	    (*tries)++ >= DTO_RETRY_US)
+		return false;
+	udelay(1);
+	return true;
+}
+
+/* An RDMA read moves as many bytes as its entries name: no more than asked. */
+static int dto_trim(struct ib_sge *sge, int num, u32 excess)
+{
+	while (excess) {
+		u32 cut = min(sge[num - 1].length, excess);
+
+		sge[num - 1].length -= cut;
+		excess -= cut;
+		if (!sge[num - 1].length)
+			num--;
+	}
+	return num;
+}
+
+static __always_inline int
+dto_request_locked(struct kdapl_queue *queue, enum dat_dtos op, int num,
+		   const struct dat_lmr_triplet *iov, union dat_context cookie,
+		   const struct dat_rmr_triplet *remote,
+		   enum dat_completion_flags flags)
+{
+	struct dat_ep *ep = queue->ep;
+	struct kdapl_wr *wr;
+	struct ib_rdma_wr rdma;
+	bool signal = true;
+	u32 total;
+	int ret;
+
+	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN)) {
+		if (queue->gate == KDAPL_QUEUE_CLOSED ||
+		    kdapl_ia_removing(ep->obj.ia))
+			return dto_refused(queue);
+	}
+	if (unlikely(!dto_has_credit(queue)))
+		return -ENOSPC;
+
+	if (op == DAT_DTO_RDMA_READ)
+		ret = kdapl_lmr_build_sge(ep, iov, num,
+					  DAT_MEM_PRIV_LOCAL_WRITE_FLAG |
+					  (ep->obj.ia->iwarp ?
+					   KDAPL_LMR_NEED_MR : 0), queue->sge,
+					  min_t(u32, ep->max_sge_send,
+						ep->obj.ia->dev_attr.max_sge_rd),
+					  &total);
+	else
+		ret = kdapl_lmr_build_sge(ep, iov, num,
+					  DAT_MEM_PRIV_LOCAL_READ_FLAG,
+					  queue->sge, ep->max_sge_send, &total);
+	if (unlikely(ret < 0))
+		return ret;
+	rdma.wr.num_sge = ret;
+
+	if (op == DAT_DTO_SEND) {
+		if (unlikely(total > ep->attr.max_message_size))
+			return -EMSGSIZE;
+		rdma.wr.opcode = IB_WR_SEND;
+	} else {
+		if (op == DAT_DTO_RDMA_READ) {
+			if (unlikely(total < remote->segment_length))
+				return -EMSGSIZE;
+			if (unlikely(total > remote->segment_length)) {
+				rdma.wr.num_sge = dto_trim(queue->sge, ret,
+						total - remote->segment_length);
+				total = remote->segment_length;
+			}
+			rdma.wr.opcode = IB_WR_RDMA_READ;
+		} else {
+			if (unlikely(total > remote->segment_length))
+				return -EMSGSIZE;
+			rdma.wr.opcode = IB_WR_RDMA_WRITE;
+		}
+		if (unlikely(total > ep->attr.max_rdma_size))
+			return -EMSGSIZE;
+		rdma.remote_addr = remote->virtual_address;
+		rdma.rkey = remote->rmr_context;
+	}
+
+	wr = dto_context(queue);
+	wr->cookie = cookie;
+	wr->len = total;
+	wr->op = op;
+	wr->flags = 0;
+	if (unlikely(flags)) {
+		if (flags & DAT_COMPLETION_SUPPRESS_FLAG) {
+			wr->flags = KDAPL_WR_SUPPRESS;
+			signal = queue->suppressed + 1 >= queue->depth / 2;
+		}
+		if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
+			wr->flags |= KDAPL_WR_UNSIGNALLED;
+	}
+	queue->posted++;
+	dto_publish_locked(queue);
+
+	if (unlikely(queue->gate == KDAPL_QUEUE_FLUSH))
+		return 1;
+
+	rdma.wr.next = NULL;
+	rdma.wr.wr_id = (uintptr_t)wr;
+	rdma.wr.sg_list = queue->sge;
+	rdma.wr.send_flags =
+		(signal ? IB_SEND_SIGNALED : 0) |
+		(flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG ?
+		 IB_SEND_SOLICITED : 0) |
+		(flags & DAT_COMPLETION_BARRIER_FENCE_FLAG ?
+		 IB_SEND_FENCE : 0);
+
+	ret = ib_post_send(ep->qp, &rdma.wr, NULL);
+	trace_kdapl_dto_post(ep->obj.id, op, total, ret);
+	if (unlikely(ret)) {
+		dto_retract_locked(queue);
+		queue->posted--;
+		return ret;
+	}
+	queue->suppressed = signal ? 0 : queue->suppressed + 1;
+	return 0;
+}
+
+static __always_inline int
+dto_request(struct dat_ep *ep, enum dat_dtos op, int num,
+	    const struct dat_lmr_triplet *iov, union dat_context cookie,
+	    const struct dat_rmr_triplet *remote,
+	    enum dat_completion_flags flags)
+{
+	struct kdapl_queue *queue;
+	unsigned int tries = 0;
+	unsigned long irq;
+	int ret;
+
+	if (unlikely(!ep || num < 0 || (num && !iov)))
+		return -EINVAL;
+	if (op == DAT_DTO_SEND) {
+		if (unlikely(num > ep->attr.max_request_iov))
+			return -EINVAL;
+		if (unlikely(flags & ~DTO_SEND_FLAGS))
+			return -EINVAL;
+	} else {
+		if (unlikely(!remote))
+			return -EINVAL;
+		if (unlikely(num > (op == DAT_DTO_RDMA_READ ?
+				    ep->attr.max_rdma_read_iov :
+				    ep->attr.max_rdma_write_iov)))
+			return -EINVAL;
+		if (unlikely(flags & ~DTO_REQUEST_FLAGS))
+			return -EINVAL;
+	}
+	if (unlikely(flags & DAT_COMPLETION_UNSIGNALLED_FLAG &
+		     ~ep->attr.request_completion_flags))
+		return -EINVAL;
+
+	queue = &ep->req;
+	do {
+		spin_lock_irqsave(&queue->post_lock, irq);
+		ret = dto_request_locked(queue, op, num, iov, cookie, remote,
+					 flags);
+		spin_unlock_irqrestore(&queue->post_lock, irq);
+	} while (unlikely(ret < 0) && dto_retry(queue, ret, &tries));
+
+	if (unlikely(ret > 0)) {
+		kdapl_dto_flush_software(queue);
+		ret = 0;
+	}
+	return ret;
+}
+
+/**
+ * dat_ep_post_send - send a message
+ * @ep: the EP, connected or disconnected
+ * @num_segments: of @local_iov, 0 for an empty message
+ * @local_iov: what to send; needs %DAT_MEM_PRIV_LOCAL_READ_FLAG; the array is
+ *	the consumer's again when the call returns, the memory with the event
+ * @cookie: given back in the event
+ * @flags: %DAT_COMPLETION_SUPPRESS_FLAG, %DAT_COMPLETION_SOLICITED_WAIT_FLAG,
+ *	%DAT_COMPLETION_BARRIER_FENCE_FLAG, and %DAT_COMPLETION_UNSIGNALLED_FLAG
+ *	if the EP's request_completion_flags have it
+ *
+ * In DISCONNECTED the request is taken and flushed. Origin: DAT 2.0.
+ *
+ * Context: any. Allocates nothing and never sleeps.
+ * Return: 0; -EINVAL: NULL, too many segments, a flag that does not apply, an
+ * unknown lmr_context or a range outside of its LMR; -EPERM: an LMR of another
+ * PZ; -EACCES: an LMR without the privilege; -EMSGSIZE: longer than the EP's
+ * max_message_size, or scattered over more pages than the QP takes entries;
+ * -ENOSPC: max_request_dtos requests whose events were not dequeued; -ENOTCONN,
+ * -EALREADY and the like: the state of the EP; -ENODEV: the device is gone;
+ * else the errno of the provider.
+ */
+int dat_ep_post_send(struct dat_ep *ep, int num_segments,
+		     const struct dat_lmr_triplet *local_iov,
+		     union dat_context cookie, enum dat_completion_flags flags)
+{
+	return dto_request(ep, DAT_DTO_SEND, num_segments, local_iov, cookie,
+			   NULL, flags);
+}
+EXPORT_SYMBOL_GPL(dat_ep_post_send);
+
+/**
+ * dat_ep_post_rdma_read - read the peer's memory
+ * @ep: the EP, connected or disconnected
+ * @num_segments: of @local_iov, 0 for an empty read
+ * @local_iov: where to; needs %DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+ * @cookie: given back in the event
+ * @remote: what to read, segment_length bytes; the local segments may hold more
+ * @flags: as for dat_ep_post_send(), without %DAT_COMPLETION_SOLICITED_WAIT_FLAG
+ *
+ * On iWARP only LMRs with %DAT_MEM_PRIV_LOCAL_WRITE_FLAG that the device could
+ * register, in one segment, can be read into. Origin: DAT 2.0.
+ *
+ * Context: any. Allocates nothing and never sleeps.
+ * Return: as dat_ep_post_send(); -EMSGSIZE also: the local segments are shorter
+ * than @remote, which is longer than max_rdma_size.
+ */
+int dat_ep_post_rdma_read(struct dat_ep *ep, int num_segments,
+			  const struct dat_lmr_triplet *local_iov,
+			  union dat_context cookie,
+			  const struct dat_rmr_triplet *remote,
+			  enum dat_completion_flags flags)
+{
+	return dto_request(ep, DAT_DTO_RDMA_READ, num_segments, local_iov,
+			   cookie, remote, flags);
+}
+EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read);
+
+/**
+ * dat_ep_post_rdma_write - write the peer's memory
+ * @ep: the EP, connected or disconnected
+ * @num_segments: of @local_iov, 0 for an empty write
+ * @local_iov: what to write; needs %DAT_MEM_PRIV_LOCAL_READ_FLAG
+ * @cookie: given back in the event
+ * @remote: where to; segment_length is the room there
+ * @flags: as for dat_ep_post_send(), without %DAT_COMPLETION_SOLICITED_WAIT_FLAG
+ *
+ * Origin: DAT 2.0.
+ *
+ * Context: any. Allocates nothing and never sleeps.
+ * Return: as dat_ep_post_send(); -EMSGSIZE also: the local segments are longer
+ * than @remote or than max_rdma_size.
+ */
+int dat_ep_post_rdma_write(struct dat_ep *ep, int num_segments,
+			   const struct dat_lmr_triplet *local_iov,
+			   union dat_context cookie,
+			   const struct dat_rmr_triplet *remote,
+			   enum dat_completion_flags flags)
+{
+	return dto_request(ep, DAT_DTO_RDMA_WRITE, num_segments, local_iov,
+			   cookie, remote, flags);
+}
+EXPORT_SYMBOL_GPL(dat_ep_post_rdma_write);
+
+static __always_inline int
+dto_recv_locked(struct kdapl_queue *queue, int num,
+		const struct dat_lmr_triplet *iov, union dat_context cookie,
+		enum dat_completion_flags flags)
+{
+	struct dat_ep *ep = queue->ep;
+	struct ib_recv_wr recv;
+	struct kdapl_wr *wr;
+	u32 total;
+	int ret;
+
+	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN)) {
+		if (queue->gate == KDAPL_QUEUE_CLOSED ||
+		    kdapl_ia_removing(ep->obj.ia))
+			return dto_refused(queue);
+	}
+	if (unlikely(!dto_has_credit(queue)))
+		return -ENOSPC;
+
+	ret = kdapl_lmr_build_sge(ep, iov, num, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+				  queue->sge, ep->max_sge_recv, &total);
+	if (unlikely(ret < 0))
+		return ret;
+
+	wr = dto_context(queue);
+	wr->cookie = cookie;
+	wr->len = total;
+	wr->op = DAT_DTO_RECEIVE;
+	wr->flags = 0;
+	if (unlikely(flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
+		wr->flags = KDAPL_WR_UNSIGNALLED;
+	if (unlikely(ep->attr.recv_completion_flags &
+		     DAT_COMPLETION_SOLICITED_WAIT_FLAG))
+		wr->flags |= KDAPL_WR_SOLICITED;
+	queue->posted++;
+	dto_publish_locked(queue);
+
+	if (unlikely(queue->gate == KDAPL_QUEUE_FLUSH))
+		return 1;
+
+	recv.next = NULL;
+	recv.wr_id = (uintptr_t)wr;
+	recv.sg_list = queue->sge;
+	recv.num_sge = ret;
+	ret = ib_post_recv(ep->qp, &recv, NULL);
+	trace_kdapl_dto_post(ep->obj.id, DAT_DTO_RECEIVE, total, ret);
+	if (unlikely(ret)) {
+		dto_retract_locked(queue);
+		queue->posted--;
+	}
+	return ret;
+}
+
+/**
+ * dat_ep_post_recv - post a receive buffer
+ * @ep: the EP, in any state
+ * @num_segments: of @local_iov, 0 for an empty buffer
+ * @local_iov: where to, filled in order; needs %DAT_MEM_PRIV_LOCAL_WRITE_FLAG
+ * @cookie: given back in the event
+ * @flags: %DAT_COMPLETION_UNSIGNALLED_FLAG, if the EP's recv_completion_flags
+ *	have it
+ *
+ * Can be called from the creation of the EP on, as soon as it has its PZ and
+ * EVDs; in DISCONNECTED the buffer is taken and flushed. Origin: DAT 2.0.
+ *
+ * Context: any. Allocates nothing and never sleeps.
+ * Return: 0; -EINVAL, -EPERM, -EACCES, -EMSGSIZE, -ENODEV: as
+ * dat_ep_post_send(); -ENOSPC: max_recv_dtos buffers whose events were not
+ * dequeued; -EBADFD: the EP lacks its PZ or EVDs; else the errno of the
+ * provider.
+ */
+int dat_ep_post_recv(struct dat_ep *ep, int num_segments,
+		     const struct dat_lmr_triplet *local_iov,
+		     union dat_context cookie, enum dat_completion_flags flags)
+{
+	struct kdapl_queue *queue;
+	unsigned int tries = 0;
+	unsigned long irq;
+	int ret;
+
+	if (unlikely(!ep || num_segments < 0 || (num_segments && !local_iov)))
+		return -EINVAL;
+	if (unlikely(num_segments > ep->attr.max_recv_iov))
+		return -EINVAL;
+	if (unlikely(flags & ~(DAT_COMPLETION_UNSIGNALLED_FLAG &
+			       ep->attr.recv_completion_flags)))
+		return -EINVAL;
+
+	queue = &ep->recv;
+	do {
+		spin_lock_irqsave(&queue->post_lock, irq);
+		ret = dto_recv_locked(queue, num_segments, local_iov, cookie,
+				      flags);
+		spin_unlock_irqrestore(&queue->post_lock, irq);
+	} while (unlikely(ret < 0) && dto_retry(queue, ret, &tries));
+
+	if (unlikely(ret > 0)) {
+		kdapl_dto_flush_software(queue);
+		ret = 0;
+	}
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_post_recv);
+
+/* A context that holds no credit; NULL: all are with the provider. */
+static struct kdapl_wr *dto_internal_locked(struct kdapl_queue *queue, u8 op,
+					    void *cookie)
+{
+	struct kdapl_wr *wr;
+
+	if (kdapl_dto_outstanding(queue) > queue->mask)
+		return NULL;
+	wr = dto_context(queue);
+	wr->cookie.as_ptr = cookie;
+	wr->len = 0;
+	wr->op = op;
+	wr->flags = KDAPL_WR_INTERNAL;
+	dto_publish_locked(queue);
+	return wr;
+}
+
+int kdapl_dto_post_marker(struct kdapl_queue *queue)
+{
+	struct ib_rdma_wr send = {
+		.wr.opcode = IB_WR_RDMA_WRITE,
+		.wr.send_flags = IB_SEND_SIGNALED,
+	};
+	struct ib_recv_wr recv = {};
+	struct kdapl_wr *wr;
+	unsigned long flags;
+	int ret = -ENOSPC;
+
+	spin_lock_irqsave(&queue->post_lock, flags);
+	wr = dto_internal_locked(queue, KDAPL_OP_MARKER, NULL);
+	if (!wr)
+		goto out_unlock;
+
+	if (queue->request) {
+		send.wr.wr_id = (uintptr_t)wr;
+		ret = ib_post_send(queue->ep->qp, &send.wr, NULL);
+	} else {
+		recv.wr_id = (uintptr_t)wr;
+		ret = ib_post_recv(queue->ep->qp, &recv, NULL);
+	}
+	trace_kdapl_dto_post(queue->ep->obj.id, KDAPL_OP_MARKER, 0, ret);
+	if (ret)
+		dto_retract_locked(queue);
+	else if (queue->request)
+		queue->suppressed = 0;
+out_unlock:
+	spin_unlock_irqrestore(&queue->post_lock, flags);
+	return ret;
+}
+KDAPL_EXPORT_FOR_TEST(kdapl_dto_post_marker);
+
+int kdapl_dto_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr, u32 key,
+		       int access)
+{
+	struct ib_reg_wr reg = {
+		.wr.opcode = IB_WR_REG_MR,
+		.wr.send_flags = IB_SEND_SIGNALED,
+		.mr = lmr->mr,
+		.key = key,
+		.access = access,
+	};
+	struct kdapl_wr *wr;
+	unsigned long flags;
+	int ret = -ENOSPC;
+
+	spin_lock_irqsave(&queue->post_lock, flags);
+	wr = dto_internal_locked(queue, KDAPL_OP_REG, lmr);
+	if (!wr)
+		goto out_unlock;
+
+	reg.wr.wr_id = (uintptr_t)wr;
+	ret = ib_post_send(queue->ep->qp, &reg.wr, NULL);
+	trace_kdapl_dto_post(queue->ep->obj.id, KDAPL_OP_REG, 0, ret);
+	if (ret)
+		dto_retract_locked(queue);
+	else
+		queue->suppressed = 0;
+out_unlock:
+	spin_unlock_irqrestore(&queue->post_lock, flags);
+	return ret;
+}
