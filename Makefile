@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# Targets for people; `make help` lists them. What is built is said in Kbuild.
+
+KDIR ?= $(shell scripts/kdir)
+VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
+INSTALL_MOD_DIR ?= updates
+
+export ONLY JOBS V ACCEL MEM SMP KERNEL KERNEL_ARGS BOOT_LIMIT SILENCE_LIMIT RUN_LIMIT
+
+.PHONY: modules modules_install clean run shell test model check dkms-install help check-kdir
+
+modules: check-kdir
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+check-kdir:
+	@test -e "$(KDIR)/Makefile" || { \
+		echo "There is no kernel build tree$(if $(KDIR), in $(KDIR)); install one with: apt-get install linux-headers-amd64"; \
+		exit 1; }
+
+modules_install: modules
+	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_DIR=$(INSTALL_MOD_DIR) modules_install
+
+# build/ holds the objects of other kernels and the logs.
+clean:
+	$(if $(wildcard $(KDIR)/Makefile),$(MAKE) -C $(KDIR) M=$(CURDIR) clean)
+	rm -rf build
+
+run shell:
+	@tests/vm/run $@
+
+test:
+	@tests/vm/test
+
+model:
+	@scripts/setup model
+	@$(MAKE) -C tests/model
+
+check:
+	@scripts/check.sh
+
+dkms-install:
+	@command -v dkms >/dev/null || { echo "DKMS is missing; install it with: apt-get install dkms"; exit 1; }
+	mkdir -p /usr/src/kdapl-$(VERSION)
+	cp -r Kbuild dkms.conf COPYING drivers include /usr/src/kdapl-$(VERSION)/
+	dkms add -m kdapl -v $(VERSION)
+	dkms build -m kdapl -v $(VERSION)
+	dkms install -m kdapl -v $(VERSION)
+
+help:
+	@echo "  make                  kdapl.ko and kdapl_rping.ko for KDIR (now: $(KDIR))"
+	@echo "  make modules_install  install them (INSTALL_MOD_PATH, INSTALL_MOD_DIR)"
+	@echo "  make dkms-install     install the sources and build them with DKMS"
+	@echo "  make clean            remove what was built"
+	@echo
+	@echo "In a virtual machine; nothing is loaded into the running kernel:"
+	@echo "  make run              the demonstration on Debian's kernel, over rxe"
+	@echo "  make shell            the same machine with a prompt"
+	@echo "  make test             all tests (ONLY=pattern, JOBS=n, V=1: see Documentation/testing.rst)"
+	@echo
+	@echo "  make check            static checks"
+	@echo "  make model            model checker"

@@ -1,0 +1,301 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+#
+# agent.sh run|test: does what the host asks for over ttyS1, and reports there.
+#
+#    guest says                       host says
+#    hello
+#    ready                            kunit <module>
+#                                     scenario <name> <transport>
+#                                     leaks
+#                                     bye
+#    begin <item> <timeout>
+#    ok <name>
+#    not_ok <name> # <reason>
+#    skip <name> # <reason>
+#    log <a line that explains the last failure>
+#    end <item>
+#    audit <objects created> <destroyed>
+#    dirty                            (the kernel can no longer be trusted: reboot)
+#    tick                             (still alive)
+#    bye <passed> <failed> <skipped>
+#    exit <status>                    (mode run)
+
+. /lib/kdapl/lib.sh
+
+# Anything of this kind in the kernel log is a failure.
+trouble='WARNING:|BUG:|BUG |KASAN|KCSAN|UBSAN|Oops|general protection|Call Trace'
+trouble="$trouble|INFO: task .* blocked|INFO: trying to register|soft lockup|hard LOCKUP"
+trouble="$trouble|possible (circular|recursive|irq)|inconsistent lock state|[Ss]uspicious RCU"
+trouble="$trouble|DEBUG_LOCKS_WARN_ON|turning off the locking|refcount_t:|ODEBUG|DMA-API:"
+trouble="$trouble|rcu.*(stall|starved)|workqueue lockup|bad: scheduling|list_(add|del) corruption"
+trouble="$trouble|unregister_netdevice: waiting|kmemleak: .*(disabled|suspected)"
+
+log_lines()
+{
+	sed 's/^/log /' >/dev/ttyS1
+}
+
+fail_item()
+{
+	report "not_ok $1 # $2"
+}
+
+now()
+{
+	cut -d . -f 1 /proc/uptime
+}
+
+# header <file> <key> <default>
+header()
+{
+	_value=$(sed -n "s/^# $2: *//p" "$1" | head -n 1)
+	echo "${_value:-$3}"
+}
+
+# What the kernel said while an item ran.
+check_log()
+{
+	item=$1
+	allow=$2
+
+	if ! dmesg_since /tmp/item_mark >/tmp/dmesg; then
+		fail_item "$item" "the kernel log overran: parts of it were not checked"
+		return
+	fi
+	# The lines a scenario provokes on purpose, and no others.
+	if [ -n "$allow" ]; then
+		grep -vE "$allow" /tmp/dmesg >/tmp/dmesg.checked
+	else
+		cp /tmp/dmesg /tmp/dmesg.checked
+	fi
+	if grep -qE "$trouble" /tmp/dmesg.checked; then
+		fail_item "$item" "kernel log: $(grep -m 1 -E "$trouble" /tmp/dmesg.checked | sed 's/^\[[^]]*\] *//')"
+		grep -E -m 1 -B 3 -A 60 "$trouble" /tmp/dmesg.checked | head -n 70 | log_lines
+		# Lockdep is off after its first report.
+		dirty=1
+	fi
+
+	# Every object created has been destroyed.
+	awk '
+		/ kdapl: [^ ]+ [^ ]+ (created|destroyed)/ {
+			sub(/^.* kdapl: /, "")
+			n[$1 " " $2] += $3 ~ /^created/ ? 1 : -1
+			$3 ~ /^created/ ? created++ : destroyed++
+		}
+		END {
+			print "audit", created + 0, destroyed + 0
+			for (o in n)
+				if (n[o])
+					print "left", o, n[o]
+		}' /tmp/dmesg >/tmp/audit
+	report "$(grep '^audit' /tmp/audit)"
+	if grep -q '^left' /tmp/audit; then
+		fail_item "$item" "$(grep -c '^left' /tmp/audit) objects with unequal numbers of created and destroyed"
+		grep '^left' /tmp/audit | head -n 20 | log_lines
+	fi
+}
+
+# Runs a command in a session of its own, for so many seconds at most; its
+# output is the log of the item. Status 124 if it had to be killed.
+limited()
+{
+	_limit=$1
+	shift
+	setsid "$@" &
+	_pid=$!
+	_end=$(($(now) + _limit))
+	while kill -0 $_pid 2>/dev/null; do
+		if [ "$(now)" -ge $_end ]; then
+			show_blocked
+			kill -KILL -$_pid 2>/dev/null
+			sleep 2
+			if kill -0 $_pid 2>/dev/null; then
+				# Sleeping in the kernel for good.
+				dirty=1
+				return 124
+			fi
+			wait $_pid
+			return 124
+		fi
+		sleep 0.1
+	done
+	wait $_pid
+	_rc=$?
+	# What it left in the background.
+	kill -KILL -$_pid 2>/dev/null
+	return $_rc
+}
+
+show_blocked()
+{
+	for _task in /proc/[0-9]*; do
+		_state=$(sed -n 's/^State:\t\(.\).*/\1/p' "$_task/status" 2>/dev/null)
+		[ "$_state" = D ] || continue
+		echo "blocked: ${_task#/proc/} $(cat "$_task/comm")"
+		cat "$_task/stack"
+	done 2>/dev/null | tee /tmp/blocked
+}
+
+clean_up()
+{
+	netem_off 0
+	netem_off 1
+	if ! unload_all >/tmp/unload; then
+		fail_item "$1" "$(cat /tmp/unload)"
+		dirty=1
+	fi
+	limited 60 sh -c '. /lib/kdapl/lib.sh; teardown_transport; teardown_veth'
+	if [ $? = 124 ]; then
+		fail_item "$1" "removing the RDMA devices hangs"
+		head -n 40 /tmp/blocked | log_lines
+		dirty=1
+	fi
+	rm -f /tmp/failed
+}
+
+run_scenario()
+{
+	name=$1
+	export TRANSPORT=$2
+	item="$name/$2"
+	file=/scenarios/$name.sh
+	timeout=$(header "$file" timeout 120)
+	report "begin $item $timeout"
+	echo "=== scenario $item"
+	rm -f /tmp/failed
+	dmesg_mark
+	cp /tmp/mark /tmp/item_mark
+	before=$(grep -c -E '^(ok|not_ok|skip) ' /tmp/results)
+
+	if prepare "$file"; then
+		limited "$timeout" sh "$file"
+		rc=$?
+		sleep 0.1
+		if [ $rc = 124 ]; then
+			fail_item "$item" "not done after $timeout seconds"
+			head -n 40 /tmp/blocked | log_lines
+		elif [ $rc != 0 ] && [ ! -e /tmp/failed ]; then
+			fail_item "$item" "ended with status $rc"
+		elif [ "$(grep -c -E '^(ok|not_ok|skip) ' /tmp/results)" = "$before" ]; then
+			fail_item "$item" "reported no result"
+		fi
+	fi
+	clean_up "$item"
+	check_log "$item" "$(header "$file" allow-log "")"
+	report "end $item"
+}
+
+prepare()
+{
+	setup=$(header "$1" setup veth)
+	case $setup in
+	none) ;;
+	net) setup_veth ;;
+	veth) setup_veth && setup_transport "$TRANSPORT" ;;
+	*) echo "no such setup: $setup"; false ;;
+	esac
+	# shellcheck disable=SC2181 # of the whole case
+	if [ $? != 0 ]; then
+		fail_item "$item" "the set-up '$setup' failed"
+		return 1
+	fi
+	for module in $(header "$1" load kdapl); do
+		[ "$module" != none ] || continue
+		if ! load "$module"; then
+			fail_item "$item" "$module cannot be loaded"
+			return 1
+		fi
+	done
+}
+
+run_kunit()
+{
+	item=kunit/$1
+	report "begin $item 600"
+	echo "=== $item"
+	dmesg_mark
+	cp /tmp/mark /tmp/item_mark
+	for module in kdapl fake_hca; do
+		[ -e /modules/$module.ko ] || continue
+		load $module || fail_item "$item" "$module cannot be loaded"
+	done
+	limited 600 sh -c ". /lib/kdapl/lib.sh; load $1"
+	rc=$?
+	if [ $rc = 124 ]; then
+		fail_item "$item" "not done after 600 seconds"
+		head -n 40 /tmp/blocked | log_lines
+	elif [ $rc != 0 ]; then
+		fail_item "$item" "cannot be loaded (status $rc)"
+	fi
+	dmesg_since /tmp/item_mark | sed 's/^\[[^]]*\] //' >/tmp/ktap
+	cat /tmp/ktap
+	awk -f /lib/kdapl/ktap.awk -v item="$item" /tmp/ktap | tee -a /tmp/results >/dev/ttyS1
+	clean_up "$item"
+	check_log "$item" ""
+	report "end $item"
+}
+
+# Twice: an object is reported only by a scan some seconds after its birth.
+scan_leaks()
+{
+	leaks=/sys/kernel/debug/kmemleak
+	report "begin leaks 900"
+	if [ ! -e $leaks ]; then
+		grep -q kdapl.leaks=no /proc/cmdline ||
+			fail_item leaks "this kernel has no kmemleak"
+		report "end leaks"
+		return
+	fi
+	sleep 5
+	if ! echo scan >$leaks; then
+		fail_item leaks "kmemleak refuses to scan"
+	fi
+	sleep 1
+	echo scan >$leaks
+	cat $leaks >/tmp/leaks
+	if [ -s /tmp/leaks ]; then
+		fail_item leaks "$(grep -c '^unreferenced' /tmp/leaks) unreferenced objects"
+		head -n 100 /tmp/leaks | log_lines
+	fi
+	report "end leaks"
+}
+
+case $1 in
+run)
+	rc=0
+	setup_veth && setup_transport rxe && load kdapl || rc=1
+	if [ $rc = 0 ]; then
+		sh /scenarios/run.sh
+		rc=$?
+	fi
+	sync
+	sleep 0.2
+	echo "exit $rc" >/dev/ttyS1
+	;;
+test)
+	exec 3<>/dev/ttyS1
+	dirty=0
+	: >/tmp/results
+	while sleep 5; do
+		echo tick
+	done >/dev/ttyS1 &
+	report hello
+	while :; do
+		if [ $dirty = 1 ]; then
+			report dirty
+			break
+		fi
+		report ready
+		read -r command arg1 arg2 <&3 || break
+		case $command in
+		kunit) run_kunit "$arg1" ;;
+		scenario) run_scenario "$arg1" "$arg2" ;;
+		leaks) scan_leaks ;;
+		bye) break ;;
+		*) report "log unknown command '$command'" ;;
+		esac
+	done
+	report "bye $(grep -c '^ok ' /tmp/results) $(grep -c '^not_ok ' /tmp/results) $(grep -c '^skip ' /tmp/results)"
+	;;
+esac

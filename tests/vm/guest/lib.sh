@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash
+#
+# What scenarios are written with. See Documentation/testing.rst.
+
+# The two ends. Both are in one network namespace, and packets between them
+# still cross the wire; setup_veth() says how and why.
+export IP0=10.0.0.1 IP1=10.0.0.2 IP0_6=fd00::1 IP1_6=fd00::2
+export NET0=veth0 NET1=veth1
+export TRANSPORT="${TRANSPORT:-rxe}"
+export DEV0="${TRANSPORT}0" DEV1="${TRANSPORT}1"
+
+# busybox's shell prefers its own applets to programs of the same name.
+ip()
+{
+	/bin/ip "$@"
+}
+
+tc()
+{
+	/bin/tc "$@"
+}
+
+#
+# Results
+#
+
+# Each line on this channel reaches the host, which counts. The copy is for
+# the guest's own count, which has to be the same in the end.
+report()
+{
+	echo "$*" >>/tmp/results
+	echo "$*" >/dev/ttyS1
+}
+
+ok()
+{
+	echo "ok - $1"
+	report "ok $1"
+}
+
+not_ok()
+{
+	echo "not ok - $1: ${2:-}"
+	report "not_ok $1 # ${2:-no reason given}"
+	# For the exit status of the script: see scenario_ended.
+	: >/tmp/failed
+}
+
+skip()
+{
+	echo "skip - $1: ${2:-}"
+	report "skip $1 # ${2:-no reason given}"
+}
+
+# Only says where the scenario is: shown when it fails later.
+step()
+{
+	echo "# $*"
+}
+
+# check <name> <command...>: ok if the command succeeds.
+check()
+{
+	_name=$1
+	shift
+	if "$@"; then
+		ok "$_name"
+	else
+		not_ok "$_name" "failed with status $?: $*"
+	fi
+}
+
+# check_eq <name> <got> <wanted>
+check_eq()
+{
+	if [ "$2" = "$3" ]; then
+		ok "$1"
+	else
+		not_ok "$1" "got '$2', want '$3'"
+	fi
+}
+
+# need <command...>: a precondition. Without it nothing that follows means
+# anything, so the scenario ends here as a failure.
+need()
+{
+	"$@" && return 0
+	not_ok "precondition" "failed with status $?: $*"
+	exit 1
+}
+
+# wait_until '<command>' <seconds>: polls until the command succeeds.
+wait_until()
+{
+	_left=$(($2 * 20))
+	until eval "$1"; do
+		_left=$((_left - 1))
+		[ "$_left" -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
+
+#
+# Modules
+#
+
+# load <name> [parameters...]: a module of this project and what it depends on.
+load()
+{
+	_module=$1
+	shift
+	[ ! -d "/sys/module/$_module" ] || return 0
+	if [ ! -e "/modules/$_module.ko" ]; then
+		echo "there is no module $_module"
+		return 1
+	fi
+	while read -r _dep; do
+		[ -n "$_dep" ] || continue
+		[ ! -d "/sys/module/$_dep" ] || continue
+		if [ -e "/modules/$_dep.ko" ]; then
+			(load "$_dep") || return 1
+		else
+			modprobe "$_dep" || return 1
+		fi
+	done <"/modules/$_module.deps"
+	# The created/destroyed messages are audited after each scenario.
+	[ ! -e /sys/kernel/debug/dynamic_debug/control ] || set -- "$@" dyndbg=+p
+	insmod "/modules/$_module.ko" "$@"
+}
+
+# unload <name>: waits a little for its users to go.
+unload()
+{
+	[ -d "/sys/module/$1" ] || return 0
+	wait_until "rmmod $1 2>/dev/null" "${2:-10}"
+}
+
+# unload_all: every module of this project, users before what they use.
+unload_all()
+{
+	_round=0
+	while [ $_round -lt 6 ]; do
+		_stuck=
+		for _file in /modules/*.ko; do
+			_module=${_file##*/}
+			_module=${_module%.ko}
+			[ -d "/sys/module/$_module" ] || continue
+			rmmod "$_module" 2>/dev/null || _stuck="$_stuck $_module"
+		done
+		[ -n "$_stuck" ] || return 0
+		_round=$((_round + 1))
+		sleep 0.3
+	done
+	echo "cannot be unloaded:$_stuck"
+	return 1
+}
+
+# ours_loaded: names of the modules of this project that are loaded.
+ours_loaded()
+{
+	for _file in /modules/*.ko; do
+		_module=${_file##*/}
+		_module=${_module%.ko}
+		[ ! -d "/sys/module/$_module" ] || echo "$_module"
+	done
+}
+
+#
+# Topology
+#
+
+# Two interfaces on one wire:
+#
+#    veth0 10.0.0.1 fd00::1  ------------  veth1 10.0.0.2 fd00::2
+#
+# Network namespaces would be the obvious way to keep the kernel from talking
+# to itself, but rxe of 6.1 sends and receives in the initial namespace only
+# (rxe_find_route4() and its tunnel sockets use &init_net). So both ends stay
+# there, and rules that come before the table of local addresses route what is
+# for an address of one end through the other end:
+#
+# - "iif lo" is everything sent from here, by TCP as by rdma_cm;
+# - "iif vethN" is how rdma_cm asks, for a request that came in on vethN, if the
+#   way back leads through vethN; no packet ever has that form;
+# - "oif vethN" is the same question in IPv6, and rxe's own route lookup.
+setup_veth()
+{
+	modprobe -q veth 2>/dev/null
+	ip link add $NET0 type veth peer name $NET1 || return 1
+	for _sysctl in /proc/sys/net/ipv4/conf/*/accept_local; do
+		echo 1 >"$_sysctl"
+	done
+	for _sysctl in /proc/sys/net/ipv4/conf/*/rp_filter; do
+		echo 0 >"$_sysctl"
+	done
+	ip addr add $IP0/24 dev $NET0 &&
+	ip addr add $IP1/24 dev $NET1 &&
+	ip addr add $IP0_6/64 dev $NET0 nodad &&
+	ip addr add $IP1_6/64 dev $NET1 nodad &&
+	ip link set $NET0 up &&
+	ip link set $NET1 up || return 1
+
+	setup_rules $NET0 $IP1 $IP1_6 100 &&
+	setup_rules $NET1 $IP0 $IP0_6 101 || return 1
+	# Local addresses come after these rules.
+	for _family in -4 -6; do
+		ip $_family rule add pref 1000 lookup local &&
+		ip $_family rule del pref 0 || return 1
+	done
+	wait_until "ping -c 1 -w 2 -I $IP0 $IP1 >/dev/null 2>&1" 10
+}
+
+setup_rules()
+{
+	ip route add "$2" dev "$1" table "$4" &&
+	ip -6 route add "$3" dev "$1" table "$4" || return 1
+	for _key in "iif lo" "iif $1" "oif $1"; do
+		# shellcheck disable=SC2086 # two words
+		ip rule add pref 10 $_key to "$2" lookup "$4" &&
+		ip -6 rule add pref 10 $_key to "$3" lookup "$4" || return 1
+	done
+}
+
+teardown_veth()
+{
+	[ -d /sys/class/net/$NET0 ] || return 0
+	for _family in -4 -6; do
+		ip $_family rule add pref 0 lookup local 2>/dev/null
+		ip $_family rule del pref 1000 2>/dev/null
+		while ip $_family rule del pref 10 2>/dev/null; do :; done
+	done
+	ip link del $NET0
+}
+
+# setup_transport <rxe|siw>: a device of that kind on each end.
+setup_transport()
+{
+	modprobe -q ib_uverbs 2>/dev/null
+	modprobe -q rdma_ucm 2>/dev/null
+	modprobe -q "rdma_$1" 2>/dev/null
+	if [ "$1" = siw ]; then
+		modprobe -q siw 2>/dev/null
+	fi
+	add_rdma "$1" 0 && add_rdma "$1" 1
+}
+
+# add_rdma <rxe|siw> <0|1>; del_rdma likewise, also for a device in use.
+add_rdma()
+{
+	rdma link add "$1$2" type "$1" netdev "veth$2" || return 1
+	# Usable once its IPv4 and IPv6 addresses are in the GID table.
+	case $1 in
+	rxe) wait_until "grep -qs ':ffff:0a00:000$(($2 + 1))' /sys/class/infiniband/rxe$2/ports/1/gids/*" 10 ;;
+	esac
+}
+
+del_rdma()
+{
+	rdma link delete "$1$2"
+}
+
+teardown_transport()
+{
+	for _dev in /sys/class/infiniband/rxe* /sys/class/infiniband/siw*; do
+		[ ! -e "$_dev" ] || rdma link delete "${_dev##*/}"
+	done
+}
+
+#
+# Trouble on the wire. Each takes an end (0 or 1) and acts on what that end sends.
+#
+
+# netem <end> <arguments of tc netem...>, e.g. netem 0 loss 10% delay 5ms
+netem()
+{
+	_end=$1
+	shift
+	modprobe -q sch_netem 2>/dev/null
+	tc qdisc replace dev "veth$_end" root netem "$@"
+}
+
+# netem_cm <end> <arguments of tc netem...>: the same for CM packets alone
+# (RoCE v2: UDP port 4791, destination QP 1), over IPv4 and IPv6.
+netem_cm()
+{
+	_end=$1
+	shift
+	modprobe -q -a sch_netem sch_prio cls_u32 2>/dev/null
+	tc qdisc replace dev "veth$_end" root handle 1: prio bands 3 \
+		priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 &&
+	tc qdisc replace dev "veth$_end" parent 1:1 handle 10: netem "$@" &&
+	tc filter add dev "veth$_end" parent 1: protocol ip prio 1 u32 \
+		match ip protocol 17 0xff match u16 4791 0xffff at 22 \
+		match u32 0x00000001 0x00ffffff at 32 flowid 1:1 &&
+	tc filter add dev "veth$_end" parent 1: protocol ipv6 prio 2 u32 \
+		match u8 17 0xff at 6 match u16 4791 0xffff at 42 \
+		match u32 0x00000001 0x00ffffff at 52 flowid 1:1
+}
+
+netem_off()
+{
+	tc qdisc del dev "veth$1" root 2>/dev/null || true
+}
+
+#
+# The kernel log
+#
+
+# dmesg_mark: from here on. dmesg_since prints what came after the last mark.
+dmesg_mark()
+{
+	_mark="kdapl-mark-$(cut -d ' ' -f 1 /proc/uptime)-$$"
+	echo "$_mark" >/tmp/mark
+	echo "$_mark" >/dev/kmsg
+}
+
+# Fails if the mark itself has been overwritten: then the log is incomplete.
+dmesg_since()
+{
+	_mark=$(cat "${1:-/tmp/mark}")
+	dmesg | awk -v mark="$_mark" '
+		found { print }
+		index($0, mark) { found = 1 }
+		END { exit !found }'
+}
+
+# dmesg_has <extended regular expression>: since the last mark.
+dmesg_has()
+{
+	dmesg_since | grep -qE "$1"
+}
