@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* What the files of fake_hca.ko share. */
+#ifndef _FAKE_PRIV_H
+#define _FAKE_PRIV_H
+
+#include <linux/atomic.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "fake_hca.h"
+
+struct fake_hca {
+	struct ib_device ibdev;
+	enum fake_proto proto;
+};
+
+struct fake_pd {
+	struct ib_pd ibpd;
+};
+
+struct fake_mr {
+	struct ib_mr ibmr;
+	u32 pages;
+	u32 max_pages;
+	bool valid;
+};
+
+struct fake_cqe {
+	struct ib_wc wc;
+};
+
+struct fake_cq {
+	struct ib_cq ibcq;
+	spinlock_t lock;	/* all below; inside a QP's lock */
+	struct fake_cqe *cqe;
+	unsigned int size;
+	unsigned int head;
+	unsigned int tail;
+	bool armed;
+	unsigned int owed;	/* late callbacks */
+	unsigned int callbacks;
+	atomic_t inflight;
+};
+
+/* A ring of posted requests. */
+struct fake_wq {
+	struct fake_wr *wr;
+	unsigned int size;
+	unsigned int head;
+	unsigned int tail;
+};
+
+struct fake_qp {
+	struct ib_qp ibqp;
+	struct list_head node;	/* fake_qps, under fake_qp_lock */
+	enum ib_qp_state state;
+	bool sig_all;
+	struct fake_wq sq;
+	struct fake_wq rq;
+	struct fake_qp *peer;
+	struct ib_qp_attr attr;
+	struct work_struct work;
+};
+
+extern atomic_t fake_live[FAKE_OBJECTS];
+extern struct workqueue_struct *fake_wq;
+
+int fake_verb_begin(enum fake_verb verb, const void *object, int arg);
+void fake_verb_done(enum fake_verb verb, const void *object, int arg, int ret);
+void fake_log_reset(void);
+
+static inline struct fake_cq *to_fake_cq(struct ib_cq *ibcq)
+{
+	return container_of(ibcq, struct fake_cq, ibcq);
+}
+
+static inline struct fake_qp *to_fake_qp(struct ib_qp *ibqp)
+{
+	return container_of(ibqp, struct fake_qp, ibqp);
+}
+
+static inline struct fake_mr *to_fake_mr(struct ib_mr *ibmr)
+{
+	return container_of(ibmr, struct fake_mr, ibmr);
+}
+
+int fake_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct ib_udata *udata);
+int fake_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int fake_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
+int fake_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
+
+int fake_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
+		   struct ib_udata *udata);
+int fake_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+		   struct ib_udata *udata);
+int fake_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata);
+int fake_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad_wr);
+int fake_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad_wr);
+void fake_qp_reset_counters(void);
+
+int fake_net_init(void);
+void fake_net_exit(void);
+int fake_cm_init(void);
+void fake_cm_exit(void);
+void fake_cm_reset(void);
+
+#endif /* _FAKE_PRIV_H */
