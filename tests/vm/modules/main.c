@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl_vmtest: what scenarios need to have done in the kernel.
+ *
+ * A line "TEST key=value ..." written to debugfs kdapl_vmtest/run runs that
+ * test; the write returns when it is done. kdapl_vmtest/report then has its
+ * results. near= and far= are the IP addresses of the two devices.
+ */
+#include <linux/debugfs.h>
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "result.h"
+#include "tests.h"
+
+static const struct {
+	const char *name;
+	void (*run)(struct vmtest *t);
+} tests[] = {
+	{ "backlog", vmtest_backlog },
+	{ "close_order", vmtest_close_order },
+	{ "close_both", vmtest_close_both },
+	{ "close_passive", vmtest_close_passive },
+	{ "close_dead", vmtest_close_dead },
+	{ "close_free", vmtest_close_free },
+	{ "deadlock", vmtest_deadlock },
+	{ "pdata", vmtest_pdata },
+	{ "race", vmtest_race },
+	{ "reject", vmtest_reject },
+};
+
+/* Protects vmtest: one test runs at a time, and no one reads meanwhile. */
+static DEFINE_MUTEX(vmtest_lock);
+static struct vmtest vmtest;
+static struct dentry *vmtest_dir;
+
+static int run_line(char *line)
+{
+	char *name = strsep(&line, " ");
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(tests); i++) {
+		if (strcmp(tests[i].name, name))
+			continue;
+		mutex_lock(&vmtest_lock);
+		vmtest.args = line;
+		vmtest.len = 0;
+		vmtest.failed = 0;
+		vmtest.report[0] = '\0';
+		tests[i].run(&vmtest);
+		vmtest.args = NULL;
+		mutex_unlock(&vmtest_lock);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static ssize_t run_write(struct file *file, const char __user *buf,
+			 size_t count, loff_t *pos)
+{
+	char *line;
+	int ret;
+
+	if (count > PAGE_SIZE)
+		return -E2BIG;
+	line = memdup_user_nul(buf, count);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	ret = run_line(strim(line));
+	kfree(line);
+	return ret ? ret : count;
+}
+
+static const struct file_operations run_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = run_write,
+	.llseek = noop_llseek,
+};
+
+static int report_show(struct seq_file *m, void *v)
+{
+	mutex_lock(&vmtest_lock);
+	seq_puts(m, vmtest.report);
+	mutex_unlock(&vmtest_lock);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(report);
+
+static int __init vmtest_init(void)
+{
+	vmtest.report = kzalloc(VMTEST_RESULT_SIZE, GFP_KERNEL);
+	if (!vmtest.report)
+		return -ENOMEM;
+	vmtest_dir = debugfs_create_dir(KBUILD_MODNAME, NULL);
+	debugfs_create_file("run", 0200, vmtest_dir, NULL, &run_fops);
+	debugfs_create_file("report", 0400, vmtest_dir, NULL, &report_fops);
+	return 0;
+}
+
+static void __exit vmtest_exit(void)
+{
+	debugfs_remove(vmtest_dir);
+	kfree(vmtest.report);
+}
+
+module_init(vmtest_init);
+module_exit(vmtest_exit);
+
+MODULE_DESCRIPTION("kernel-side parts of the kdapl scenarios");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The tests. Each reports through @t and returns when it has cleaned up. */
+#ifndef _VMTEST_TESTS_H
+#define _VMTEST_TESTS_H
+
+struct vmtest;
+
+void vmtest_backlog(struct vmtest *t);
+void vmtest_close_order(struct vmtest *t);
+void vmtest_close_both(struct vmtest *t);
+void vmtest_close_passive(struct vmtest *t);
+void vmtest_close_dead(struct vmtest *t);
+void vmtest_close_free(struct vmtest *t);
+void vmtest_deadlock(struct vmtest *t);
+void vmtest_pdata(struct vmtest *t);
+void vmtest_race(struct vmtest *t);
+void vmtest_reject(struct vmtest *t);
+
+#endif /* _VMTEST_TESTS_H */
