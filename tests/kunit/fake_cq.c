@@ -31,6 +31,7 @@ int fake_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 	spin_lock_init(&cq->lock);
 	cq->size = attr->cqe;
 	ibcq->cqe = attr->cqe;
+	ibcq->comp_vector = attr->comp_vector;
 	atomic_inc(&fake_live[FAKE_CQ]);
 	fake_verb_done(FAKE_CREATE_CQ, ibcq, attr->cqe, 0);
 	return 0;

@@ -100,6 +100,7 @@ enum fake_object {
  * @hook: called at each step of each CQ, outside the device's locks
  * @hook_ctx: for @hook
  * @manual_reg: REG_MR and LOCAL_INV follow @complete; else they are done at once
+ * @signal_all: unsignalled requests have completions too
  */
 struct fake_script {
 	enum fake_notify notify;
@@ -112,6 +113,7 @@ struct fake_script {
 	void (*hook)(enum fake_step step, struct ib_cq *cq, void *ctx);
 	void *hook_ctx;
 	bool manual_reg;
+	bool signal_all;
 };
 
 /* One call of a verb. */

@@ -71,7 +71,8 @@ static void fake_finish(struct fake_qp *qp, bool send,
 			wc.wc_flags = IB_WC_WITH_INVALIDATE;
 			wc.ex.invalidate_rkey = inv_rkey;
 		}
-		if (send && !qp->sig_all && !(wr->flags & IB_SEND_SIGNALED))
+		if (send && !qp->sig_all && !fake_script.signal_all &&
+		    !(wr->flags & IB_SEND_SIGNALED))
 			return;
 	} else {
 		wc.opcode = IB_WC_SEND;

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The arm protocol against each way that providers have of answering
+ * ib_req_notify_cq(), with a completion injected at every step of it.
+ *
+ * The promise that each test checks: an event that may notify and that nobody
+ * dequeued has an upcall coming, or its consumer was told -EBUSY.
+ */
+#include <linux/module.h>
+
+#include "../../drivers/kdapl/evd.h"
+#include "kit.h"
+
+enum { ARM_DEPTH = 16, ARM_STEPS = 24 };
+
+static const struct arm_case {
+	const char *name;
+	enum fake_notify notify;
+	unsigned int empty_reports;
+	enum dat_upcall_policy policy;
+	enum dat_evd_flags flags;
+} arm_cases[] = {
+#define ARM_CASE(text, notify, reports, policy)				\
+	{ text, notify, reports, policy, DAT_EVD_DTO_FLAG },		\
+	{ text " in a thread", notify, reports, policy,			\
+	  DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG }
+#define ARM_CASES(text, notify, reports)				\
+	ARM_CASE(text ", NOTIFY", notify, reports, DAT_UPCALL_NOTIFY),	\
+	ARM_CASE(text ", SINGLE", notify, reports,			\
+		 DAT_UPCALL_SINGLE_INSTANCE),				\
+	ARM_CASE(text ", MANY", notify, reports, DAT_UPCALL_MANY)
+	ARM_CASES("reports and arms", FAKE_REPORTS_ARMS, 0),
+	ARM_CASES("reports only", FAKE_REPORTS_ONLY, 0),
+	ARM_CASES("never reports", FAKE_NEVER_REPORTS, 0),
+	ARM_CASES("fires at once", FAKE_FIRES_AT_ONCE, 0),
+	ARM_CASES("reports over nothing", FAKE_REPORTS_EMPTY, 2),
+};
+
+static void arm_desc(const struct arm_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(arm, arm_cases, arm_desc);
+
+/* Completes one request of @source at the @at-th step from now, counting from 0. */
+struct arm_inject {
+	struct kit_source *source;
+	atomic_t step;
+	int at;
+};
+
+static void arm_hook(enum fake_step step, struct ib_cq *cq, void *ctx)
+{
+	struct arm_inject *inject = ctx;
+
+	if (cq == kit_cq(inject->source->evd) &&
+	    atomic_inc_return(&inject->step) == inject->at + 1)
+		kit_source_complete(inject->source);
+}
+
+static void arm_hook_set(struct arm_inject *inject, struct kit_source *source,
+			 int at)
+{
+	inject->source = source;
+	inject->at = at;
+	atomic_set(&inject->step, 0);
+	fake_script.hook_ctx = inject;
+	/* Before the hook, its context. */
+	smp_wmb();
+	WRITE_ONCE(fake_script.hook, arm_hook);
+}
+
+/* Under NOTIFY the events of an upcall are still queued; else it brought one. */
+static unsigned int arm_events(const struct arm_case *c, struct dat_evd *evd,
+			       struct kit_upcall *up)
+{
+	return kit_drain(evd) +
+	       (c->policy == DAT_UPCALL_NOTIFY ? 0 : READ_ONCE(up->count));
+}
+
+/*
+ * A consumer enables; at step k of that a completion comes in. Either the call
+ * says -EBUSY, has changed nothing and the event is there to be dequeued; or
+ * it says 0 and there is an upcall.
+ */
+static void kdapl_arm_inject_while_enabling(struct kunit *test)
+{
+	const struct arm_case *c = test->param_value;
+	struct kit_upcall *up = kit_upcall(test);
+	struct dat_evd *evd = kit_evd(test, ARM_DEPTH, c->flags);
+	struct arm_inject inject = {};
+	int ret, at, busy = 0, woken = 0;
+	struct kit_source source;
+	u64 counted;
+
+	kit_source(test, &source, evd, ARM_DEPTH);
+	for (at = 0; at < ARM_STEPS; at++) {
+		atomic_set(&up->done, 0);
+		up->count = 0;
+		counted = evd->stats.busy;
+		kit_source_post(test, &source, 1);
+		fake_script.notify = c->notify;
+		fake_script.empty_reports = c->empty_reports;
+
+		arm_hook_set(&inject, &source, at);
+		ret = dat_evd_modify_upcall(evd, c->policy, &up->object,
+					    DAT_UPCALL_INVOC_NEW);
+		fake_script.hook = NULL;
+
+		if (ret) {
+			KUNIT_EXPECT_EQ(test, ret, -EBUSY);
+			KUNIT_EXPECT_EQ(test, evd->stats.busy, counted + 1);
+			KUNIT_EXPECT_EQ(test, (int)kit_policy(evd),
+					DAT_UPCALL_DISABLE);
+			KUNIT_EXPECT_EQ(test, kit_drain(evd), 1U);
+			KUNIT_EXPECT_EQ(test, atomic_read(&up->calls), woken);
+			busy++;
+			continue;
+		}
+		if (atomic_read(&inject.step) <= at)
+			/* The protocol had fewer steps: the event comes now. */
+			kit_source_complete(&source);
+		woken++;
+		KUNIT_EXPECT_TRUE_MSG(test,
+				      KIT_WAIT(atomic_read(&up->done) == 1),
+				      "lost: completion at step %d", at);
+		KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd,
+							    DAT_UPCALL_DISABLE,
+							    DAT_UPCALL_SAME, 0),
+				0);
+		KUNIT_EXPECT_EQ(test, arm_events(c, evd, up), 1U);
+		KUNIT_EXPECT_TRUE(test, KIT_WAIT(!READ_ONCE(evd->runners)));
+	}
+	/* Both outcomes were seen, and the steps ran out before the loop did. */
+	KUNIT_EXPECT_GT(test, busy, 0);
+	KUNIT_EXPECT_GT(test, woken, 0);
+	KUNIT_EXPECT_LT(test, atomic_read(&inject.step), ARM_STEPS);
+}
+
+/* The consumer of NOTIFY: drains and re-enables, all inside the upcall. */
+static void arm_drain_and_enable(struct kit_upcall *up,
+				 const struct dat_event *event, bool more)
+{
+	const struct arm_case *c = up->priv;
+
+	do {
+		atomic_add(kit_drain(up->evd), &up->nulls);
+	} while (dat_evd_modify_upcall(up->evd, c->policy, DAT_UPCALL_SAME,
+				       DAT_UPCALL_INVOC_NEW) == -EBUSY);
+}
+
+/*
+ * The EVD is armed and one completion starts a run; a second one comes in at
+ * step k of that run. Both events are delivered, and the EVD ends up armed.
+ */
+static void kdapl_arm_inject_while_running(struct kunit *test)
+{
+	const struct arm_case *c = test->param_value;
+	struct kit_upcall *up = kit_upcall(test);
+	struct dat_evd *evd = kit_evd(test, ARM_DEPTH, c->flags);
+	bool notify = c->policy == DAT_UPCALL_NOTIFY;
+	struct arm_inject inject = {};
+	struct kit_source source;
+	int at, due = 0;
+
+	up->evd = evd;
+	up->priv = (void *)c;
+	if (notify)
+		up->action = arm_drain_and_enable;
+	kit_source(test, &source, evd, ARM_DEPTH);
+	fake_script.notify = c->notify;
+	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(evd, c->policy, &up->object,
+						    DAT_UPCALL_INVOC_NEW), 0);
+
+#define ARM_DELIVERED()	(notify ? atomic_read(&up->nulls) - \
+				  atomic_read(&up->calls) : \
+				  (int)READ_ONCE(up->count))
+	for (at = 0; at < ARM_STEPS; at++) {
+		kit_source_post(test, &source, 2);
+		fake_script.empty_reports = c->empty_reports;
+		arm_hook_set(&inject, &source, at);
+		kit_source_complete(&source);
+		due++;
+		KUNIT_EXPECT_TRUE_MSG(test, KIT_WAIT(ARM_DELIVERED() >= due),
+				      "lost: the first, step %d", at);
+		fake_script.hook = NULL;
+		while (source.completed < source.posted)
+			kit_source_complete(&source);
+		due++;
+		KUNIT_EXPECT_TRUE_MSG(test, KIT_WAIT(ARM_DELIVERED() == due),
+				      "lost: completion at step %d of the run",
+				      at);
+		KUNIT_EXPECT_TRUE(test, KIT_WAIT(!READ_ONCE(evd->runners)));
+	}
+	KUNIT_EXPECT_EQ(test, evd->stats.dequeued, (u64)source.completed);
+}
+
+/*
+ * The same, but the completion wakes nobody until the second successful arm is
+ * over; then the producer clears the notify flag that it finds (rxe does this
+ * outside its lock) and calls back over an empty queue. The EVD must be armed
+ * after that, and no upcall made for it.
+ */
+static void kdapl_arm_late_callback(struct kunit *test)
+{
+	const struct arm_case *c = test->param_value;
+	struct kit_upcall *up = kit_upcall(test);
+	struct dat_evd *evd = kit_evd(test, ARM_DEPTH, c->flags);
+	struct kit_source source;
+	struct dat_event event;
+
+	kit_source(test, &source, evd, ARM_DEPTH);
+	kit_source_post(test, &source, 2);
+	fake_script.notify = c->notify;
+	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(evd, c->policy, &up->object,
+						    DAT_UPCALL_INVOC_NEW), 0);
+
+	fake_script.fire = FAKE_FIRE_LATE;
+	kit_source_complete(&source);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), 0);
+	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(evd, c->policy,
+						    DAT_UPCALL_SAME,
+						    DAT_UPCALL_INVOC_NEW), 0);
+	KUNIT_ASSERT_TRUE(test, fake_cq_armed(kit_cq(evd)));
+	fake_script.fire = FAKE_FIRE_NOW;
+	fake_cq_late(kit_cq(evd));
+
+	KUNIT_EXPECT_TRUE_MSG(test, KIT_WAIT(fake_cq_armed(kit_cq(evd))),
+			      "a late callback ate the arm");
+	KUNIT_EXPECT_EQ(test, atomic_read(&up->calls), 0);
+	kit_source_complete(&source);
+	KUNIT_EXPECT_TRUE_MSG(test, KIT_WAIT(atomic_read(&up->done) == 1),
+			      "lost: the completion behind a late callback");
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_DISABLE,
+						    DAT_UPCALL_SAME, 0), 0);
+	KUNIT_EXPECT_EQ(test, arm_events(c, evd, up), 1U);
+}
+
+/* A provider that keeps reporting over an empty queue is asked a few times. */
+static void kdapl_arm_reports_over_nothing(struct kunit *test)
+{
+	struct kit_upcall *up = kit_upcall(test);
+	struct dat_evd *evd = kit_evd(test, ARM_DEPTH, DAT_EVD_DTO_FLAG);
+	struct kit_source source;
+
+	kit_source(test, &source, evd, ARM_DEPTH);
+	fake_script.notify = FAKE_REPORTS_EMPTY;
+	fake_script.empty_reports = UINT_MAX;
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_NOTIFY,
+						    &up->object,
+						    DAT_UPCALL_INVOC_NEW),
+			-EBUSY);
+	KUNIT_EXPECT_EQ(test, (int)kit_policy(evd), DAT_UPCALL_DISABLE);
+	KUNIT_EXPECT_FALSE(test, evd->armed);
+
+	fake_script.empty_reports = 1;
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_NOTIFY,
+						    &up->object,
+						    DAT_UPCALL_INVOC_NEW), 0);
+	KUNIT_EXPECT_TRUE(test, fake_cq_armed(kit_cq(evd)));
+	kit_source_post(test, &source, 1);
+	kit_source_complete(&source);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(atomic_read(&up->done) == 1));
+}
+
+/* The provider's own errno comes back, and everything is as it was. */
+static void kdapl_arm_notify_fails(struct kunit *test)
+{
+	struct kit_upcall *up = kit_upcall(test), *other = kit_upcall(test);
+	struct dat_evd *evd = kit_evd(test, ARM_DEPTH, DAT_EVD_DTO_FLAG);
+	struct dat_evd_param param;
+	struct kit_source source;
+
+	kit_source(test, &source, evd, ARM_DEPTH);
+	fake_hca_fail(FAKE_REQ_NOTIFY, 1, 1, -EIO);
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_NOTIFY,
+						    &up->object,
+						    DAT_UPCALL_INVOC_ANY), -EIO);
+	KUNIT_EXPECT_EQ(test, (int)kit_policy(evd), DAT_UPCALL_DISABLE);
+
+	KUNIT_ASSERT_EQ(test,
+			dat_evd_modify_upcall(evd, DAT_UPCALL_SINGLE_INSTANCE,
+					      &up->object,
+					      DAT_UPCALL_INVOC_NEW), 0);
+	fake_hca_fail(FAKE_REQ_NOTIFY, 1, 1, -EIO);
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_NOTIFY,
+						    &other->object,
+						    DAT_UPCALL_INVOC_NEW),
+			-EIO);
+	KUNIT_ASSERT_EQ(test, dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param), 0);
+	KUNIT_EXPECT_EQ(test, (int)param.upcall_policy,
+			DAT_UPCALL_SINGLE_INSTANCE);
+	KUNIT_EXPECT_PTR_EQ(test, param.upcall.instance_data, (void *)up);
+	kit_source_post(test, &source, 1);
+	kit_source_complete(&source);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(atomic_read(&up->done) == 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&other->calls), 0);
+}
+
+/* A callback that nothing waits for is counted and does nothing else. */
+static void kdapl_arm_spurious(struct kunit *test)
+{
+	struct kit_upcall *up = kit_upcall(test);
+	struct dat_evd *evd = kit_evd(test, ARM_DEPTH, DAT_EVD_DTO_FLAG);
+	struct kit_source source;
+
+	kit_source(test, &source, evd, ARM_DEPTH);
+	kit_source_post(test, &source, 1);
+	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_DISABLE,
+						    &up->object, 0), 0);
+	fake_cq_stray(kit_cq(evd));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(evd->stats.spurious) == 1));
+	kit_source_complete(&source);
+	fake_cq_stray(kit_cq(evd));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(evd->stats.spurious) == 2));
+	KUNIT_EXPECT_EQ(test, atomic_read(&up->calls), 0);
+	KUNIT_EXPECT_EQ(test, kit_drain(evd), 1U);
+}
+
+/* A refused enable leaves the hardware armed: its callback is swallowed. */
+static void kdapl_arm_callback_behind_busy(struct kunit *test)
+{
+	struct kit_upcall *up = kit_upcall(test);
+	struct dat_evd *evd = kit_evd(test, ARM_DEPTH, DAT_EVD_DTO_FLAG);
+	struct kit_source source;
+
+	kit_source(test, &source, evd, ARM_DEPTH);
+	kit_source_post(test, &source, 2);
+	kit_source_complete(&source);
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_NOTIFY,
+						    &up->object,
+						    DAT_UPCALL_INVOC_NEW),
+			-EBUSY);
+	KUNIT_ASSERT_TRUE(test, fake_cq_armed(kit_cq(evd)));
+	kit_source_complete(&source);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(evd->stats.spurious) == 1));
+	KUNIT_EXPECT_EQ(test, atomic_read(&up->calls), 0);
+	KUNIT_EXPECT_EQ(test, kit_drain(evd), 2U);
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_NOTIFY,
+						    &up->object,
+						    DAT_UPCALL_INVOC_NEW), 0);
+}
+
+static struct kunit_case kdapl_arm_cases[] = {
+	KUNIT_CASE_PARAM(kdapl_arm_inject_while_enabling, arm_gen_params),
+	KUNIT_CASE_PARAM(kdapl_arm_inject_while_running, arm_gen_params),
+	KUNIT_CASE_PARAM(kdapl_arm_late_callback, arm_gen_params),
+	KUNIT_CASE(kdapl_arm_reports_over_nothing),
+	KUNIT_CASE(kdapl_arm_notify_fails),
+	KUNIT_CASE(kdapl_arm_spurious),
+	KUNIT_CASE(kdapl_arm_callback_behind_busy),
+	{}
+};
+
+static struct kunit_suite kdapl_arm_suite = {
+	.name = "kdapl_arm",
+	.init = kit_init,
+	.exit = kit_exit,
+	.test_cases = kdapl_arm_cases,
+};
+
+kunit_test_suite(kdapl_arm_suite);
+
+MODULE_DESCRIPTION("Suite: the arm protocol against every kind of provider");
+MODULE_IMPORT_NS(KDAPL_KUNIT);
+MODULE_LICENSE("GPL");
