@@ -1,7 +1,87 @@
-# The job of "make run": output goes to the user's terminal.
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash
+#
+# The job of "make run": the rping of rdmacm-utils, in user space, against
+# kdapl_rping in the kernel, in both directions over the wire. What is written
+# here goes to the user's terminal. The number of pings is 100, or that of
+# kdapl.count= on the kernel's command line (KERNEL_ARGS=kdapl.count=1000).
+#
+# "lost" is kdapl_rping's own count: events due for what it posted and connected,
+# less those that it dequeued, plus each that lay in a queue for a second without
+# an upcall. "spurious" is kdapl's.
 
 . /lib/kdapl/lib.sh
+. /scenarios/rping.sh
 
-echo "kdapl is loaded:"
-cat /proc/modules | grep kdapl
-rdma link
+N=$(sed -n 's/.*kdapl\.count=\([0-9]*\).*/\1/p' /proc/cmdline)
+N=${N:-100}
+rc=0
+
+# evd_lines <session> <device>: its EVDs, with kdapl's view of each. They stand
+# in the report in the order of creation; 0x100 is the IA's own.
+evd_lines()
+{
+	evds=/sys/kernel/debug/kdapl/$2/evds
+	{ head -n 1 "$evds"; tail -n +2 "$evds" | sort -n; } >/tmp/evds
+	awk -v session="$1" '
+		FNR == 1 { file++ }
+		file == 1 && FNR == 1 {
+			for (i = 1; i <= NF; i++)
+				column[$i] = i
+			next
+		}
+		file == 1 {
+			if ($column["flags"] != "0x100")
+				spurious[n++] = $column["spurious"]
+			next
+		}
+		/^evd / {
+			sub(/ lost /, " spurious " spurious[k++] " lost ")
+			sub(/^evd /, "evd " session "-")
+			print
+		}' /tmp/evds "$RPING/$1"
+}
+
+fail()
+{
+	echo "FAILED: $*"
+	rc=1
+}
+
+# With the watchdog off, a wake-up that is lost stays lost.
+need unload kdapl
+need load kdapl watchdog_ms=0
+need load kdapl_rping
+
+rping -s -a $IP1 -C "$N" >/tmp/server.log 2>&1 &
+need listening 7174
+need krping client name=client device=$DEV0 addr=$IP1 count="$N" verify=1 keep=1
+krping_done client 300 || fail "the kernel client hangs"
+[ "$(krping_result client)" = 0 ] || fail "kernel client: $(krping_get client result)"
+[ "$(krping_pings client)" = "$N" ] || fail "kernel client: not all pings"
+[ "$(krping_verified client)" = "$N" ] || fail "kernel client: wrong data"
+[ "$(krping_lost client)" = 0 ] || fail "kernel client: events were lost"
+first="kernel client -> rping -s: $(krping_pings client) pings, $(krping_verified client) verified"
+evds=$(evd_lines client $DEV0)
+krping remove client
+
+need krping server name=server addr=$IP1 verify=1 keep=1
+need listening 7174
+rping -c -a $IP1 -I $IP0 -C "$N" -v -V >/tmp/client.log 2>&1 || fail "rping -c: $(tail -n 1 /tmp/client.log)"
+krping_done server 30 || fail "the kernel server hangs"
+[ "$(krping_result server)" = 0 ] || fail "kernel server: $(krping_get server result)"
+# rping verifies, and prints a ping when it is right; the server verifies too.
+pings=$(grep -c '^ping data: rdma-ping-' /tmp/client.log)
+verified=$(krping_verified server)
+[ "$pings" = "$N" ] || fail "rping -c: $pings pings"
+[ "$verified" = "$N" ] || fail "kernel server: $verified pings were right"
+[ "$(krping_lost server)" = 0 ] || fail "kernel server: events were lost"
+evds="$evds
+$(evd_lines server $DEV1)"
+krping remove server
+
+need unload kdapl_rping
+echo "$first"
+echo "rping -c -> kernel server: $pings pings, $verified verified"
+echo "$evds"
+exit $rc

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash
+# transports: rxe siw
+# timeout: 300
+# load: kdapl kdapl_vmtest
+#
+# Ends of connections: after everything else, once, in time, whoever begins and
+# whether or not anybody answers.
+
+. /lib/kdapl/lib.sh
+. /scenarios/vmtest.sh
+
+pairs=500 rounds=300 limit=2000
+if debug_kernel; then
+	pairs=64 rounds=60 limit=6000
+fi
+
+vmtest close_order
+vmtest close_passive
+vmtest close_both pairs=$pairs limit=$limit
+vmtest close_free rounds=$rounds
+
+step "with the wire cut"
+(
+	wait_until "grep -qi connected /sys/kernel/debug/kdapl/*/eps" 20
+	sleep 0.5
+	netem 0 loss 100%
+	netem 1 loss 100%
+) &
+vmtest close_dead settle=4000
+netem_off 0
+netem_off 1

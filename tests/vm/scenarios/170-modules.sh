@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash
+# transports: rxe siw
+# timeout: 600
+#
+# Loads and unloads: alone, refused under a consumer, and right after traffic.
+
+. /lib/kdapl/lib.sh
+. /scenarios/rping.sh
+
+loads=100 rounds=20
+if grep -q ' kasan_report$' /proc/kallsyms; then
+	loads=25 rounds=6
+fi
+
+need unload kdapl
+good=0
+i=0
+while [ $i -lt $loads ]; do
+	load kdapl && rmmod kdapl && good=$((good + 1))
+	i=$((i + 1))
+done
+check_eq "$loads loads and unloads" $good $loads
+
+need load kdapl_rping
+rmmod kdapl 2>/tmp/error
+check "unload is refused under a consumer" test -d /sys/module/kdapl
+before=$(cat /sys/module/kdapl/refcnt)
+need krping server name=s addr=$IP1
+need listening 7174
+check_eq "an open IA is one more reference" "$(cat /sys/module/kdapl/refcnt)" $((before + 1))
+rmmod kdapl 2>/dev/null
+check "unload is refused with an IA open" test -d /sys/module/kdapl
+krping remove s
+check_eq "which goes with the IA" "$(cat /sys/module/kdapl/refcnt)" "$before"
+need unload kdapl_rping
+check "then it succeeds" unload kdapl 1
+
+good=0
+i=0
+while [ $i -lt $rounds ]; do
+	i=$((i + 1))
+	load kdapl_rping || break
+	rping -s -P -a $IP1 >/dev/null 2>&1 &
+	pid=$!
+	listening 7174 || break
+	for n in 1 2 3 4 5 6 7 8; do
+		krping client name=c$n device=$DEV0 addr=$IP1 count=0 || break 2
+	done
+	wait_until "grep -q '^pings [1-9]' $RPING/c8" 20 || break
+	# Every other time the peer dies first.
+	[ $((i % 2)) = 0 ] || kill -9 $pid
+	rmmod kdapl_rping || break
+	unload kdapl 1 || break
+	[ $((i % 2)) = 1 ] || kill -9 $pid
+	wait $pid 2>/dev/null
+	good=$((good + 1))
+done
+check_eq "$rounds rounds of connects, traffic and unload" $good $rounds
