@@ -7,7 +7,6 @@
 
 #include <dat/dat_event.h>
 
-struct dat_evd;
 struct dat_ia;
 
 /*
@@ -24,13 +23,8 @@ void kdapl_async_qp_event(struct ib_event *event, void *context);
 void kdapl_async_post(struct dat_ia *ia, enum dat_event_number number,
 		      void *handle, int reason);
 
-/*
- * An event of the EVD was lost: EVD_OVERFLOW, once for each EVD. Any context,
- * also under the EVD's lock.
- */
-void kdapl_async_overflow(struct dat_evd *evd);
-
-int kdapl_async_register(struct dat_ia *ia);
+/* Inside the gate, or from removal. Both sleep. */
+void kdapl_async_register(struct dat_ia *ia);
 void kdapl_async_unregister(struct dat_ia *ia);
 
 #endif /* _KDAPL_ASYNC_H */

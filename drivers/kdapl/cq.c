@@ -57,19 +57,6 @@ int kdapl_cq_create(struct dat_evd *evd, u32 min_cqe, struct ib_cq **cq)
 	return 0;
 }
 
-/* A suppressed request in front of a completed one has succeeded. */
-static void cq_reclaim_locked(struct kdapl_queue *queue, u32 done)
-{
-	u32 released = queue->released;
-
-	for (; queue->tail != done; queue->tail++)
-		if (!(queue->wr[queue->tail & queue->mask].flags &
-		      KDAPL_WR_INTERNAL))
-			released++;
-	/* Pairs with the acquire of a poster in search of a credit. */
-	smp_store_release(&queue->released, released);
-}
-
 /* One event for a request; what a failed completion cannot say, @wr does. */
 static void cq_event_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 			    const struct kdapl_wr *wr, const struct ib_wc *wc)
@@ -107,6 +94,29 @@ static void cq_event_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 	}
 }
 
+/*
+ * What stands in front of a completed request is done too: suppressed, then it
+ * has succeeded, or held back from the QP while the peer was closing.
+ */
+static void cq_reclaim_locked(struct dat_evd *evd, struct kdapl_queue *queue,
+			      u32 done)
+{
+	static const struct ib_wc flushed = { .status = IB_WC_WR_FLUSH_ERR };
+	u32 released = queue->released;
+	const struct kdapl_wr *wr;
+
+	while (queue->tail != done) {
+		wr = &queue->wr[queue->tail & queue->mask];
+		if (unlikely(wr->flags & KDAPL_WR_HELD))
+			cq_event_locked(evd, queue, wr, &flushed);
+		else if (!(wr->flags & KDAPL_WR_INTERNAL))
+			released++;
+		WRITE_ONCE(queue->tail, queue->tail + 1);
+	}
+	/* Pairs with the acquire of a poster in search of a credit. */
+	smp_store_release(&queue->released, released);
+}
+
 /**
  * kdapl_dto_complete_locked - a work request is done with
  * @evd: the EVD of its queue, locked
@@ -129,7 +139,7 @@ void kdapl_dto_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 		return;
 	}
 	if (ahead)
-		cq_reclaim_locked(queue, queue->tail + ahead);
+		cq_reclaim_locked(evd, queue, queue->tail + ahead);
 
 	trace_kdapl_dto_complete(ep->obj.id, wr->op, wc->status);
 
@@ -139,7 +149,7 @@ void kdapl_dto_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 			kdapl_lmr_reg_done_locked(wr, wc->status);
 	} else if (wr->flags & KDAPL_WR_SUPPRESS &&
 		   wc->status == IB_WC_SUCCESS) {
-		cq_reclaim_locked(queue, queue->tail + 1);
+		cq_reclaim_locked(evd, queue, queue->tail + 1);
 	} else {
 		cq_event_locked(evd, queue, wr, wc);
 		WRITE_ONCE(queue->tail, queue->tail + 1);

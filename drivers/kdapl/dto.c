@@ -185,19 +185,16 @@ static bool dto_has_credit(struct kdapl_queue *queue)
 	       queue->depth;
 }
 
-/* Why a queue is closed; the state of the EP knows. */
-static noinline int dto_refused(struct kdapl_queue *queue)
+/* Takes a context that no QP will see. 1: to be flushed at once. */
+static noinline int dto_not_posted(struct kdapl_queue *queue,
+				   struct kdapl_wr *wr)
 {
-	struct dat_ep *ep = queue->ep;
-	int ret;
-
-	if (kdapl_ia_removing(ep->obj.ia))
-		return -ENODEV;
-	ret = kdapl_ep_check_call(queue->request ? KDAPL_CALL_POST_REQUEST :
-						   KDAPL_CALL_POST_RECV,
-				  READ_ONCE(ep->state));
-	/* The state has nothing against it: there is no QP yet. */
-	return ret ?: -EBADFD;
+	trace_kdapl_dto_post(queue->ep->obj.id, wr->op, wr->len, 0);
+	if (queue->gate == KDAPL_QUEUE_HOLD)
+		wr->flags |= KDAPL_WR_HELD;
+	queue->posted++;
+	dto_publish_locked(queue);
+	return queue->gate == KDAPL_QUEUE_FLUSH;
 }
 
 static noinline bool dto_retry(struct kdapl_queue *queue, int ret,
@@ -237,11 +234,8 @@ dto_request_locked(struct kdapl_queue *queue, enum dat_dtos op, int num,
 	u32 total;
 	int ret;
 
-	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN)) {
-		if (queue->gate == KDAPL_QUEUE_CLOSED ||
-		    kdapl_ia_removing(ep->obj.ia))
-			return dto_refused(queue);
-	}
+	if (unlikely(queue->gate == KDAPL_QUEUE_CLOSED))
+		return kdapl_ep_post_error(ep, queue->request);
 	if (unlikely(!dto_has_credit(queue)))
 		return -ENOSPC;
 
@@ -262,7 +256,7 @@ dto_request_locked(struct kdapl_queue *queue, enum dat_dtos op, int num,
 	rdma.wr.num_sge = ret;
 
 	if (op == DAT_DTO_SEND) {
-		if (unlikely(total > ep->attr.max_message_size))
+		if (unlikely(total > ep->config.attr.max_message_size))
 			return -EMSGSIZE;
 		rdma.wr.opcode = IB_WR_SEND;
 	} else {
@@ -280,7 +274,7 @@ dto_request_locked(struct kdapl_queue *queue, enum dat_dtos op, int num,
 				return -EMSGSIZE;
 			rdma.wr.opcode = IB_WR_RDMA_WRITE;
 		}
-		if (unlikely(total > ep->attr.max_rdma_size))
+		if (unlikely(total > ep->config.attr.max_rdma_size))
 			return -EMSGSIZE;
 		rdma.remote_addr = remote->virtual_address;
 		rdma.rkey = remote->rmr_context;
@@ -299,11 +293,10 @@ dto_request_locked(struct kdapl_queue *queue, enum dat_dtos op, int num,
 		if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
 			wr->flags |= KDAPL_WR_UNSIGNALLED;
 	}
+	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
+		return dto_not_posted(queue, wr);
 	queue->posted++;
 	dto_publish_locked(queue);
-
-	if (unlikely(queue->gate == KDAPL_QUEUE_FLUSH))
-		return 1;
 
 	rdma.wr.next = NULL;
 	rdma.wr.wr_id = (uintptr_t)wr;
@@ -340,7 +333,7 @@ dto_request(struct dat_ep *ep, enum dat_dtos op, int num,
 	if (unlikely(!ep || num < 0 || (num && !iov)))
 		return -EINVAL;
 	if (op == DAT_DTO_SEND) {
-		if (unlikely(num > ep->attr.max_request_iov))
+		if (unlikely(num > ep->config.attr.max_request_iov))
 			return -EINVAL;
 		if (unlikely(flags & ~DTO_SEND_FLAGS))
 			return -EINVAL;
@@ -348,14 +341,14 @@ dto_request(struct dat_ep *ep, enum dat_dtos op, int num,
 		if (unlikely(!remote))
 			return -EINVAL;
 		if (unlikely(num > (op == DAT_DTO_RDMA_READ ?
-				    ep->attr.max_rdma_read_iov :
-				    ep->attr.max_rdma_write_iov)))
+				    ep->config.attr.max_rdma_read_iov :
+				    ep->config.attr.max_rdma_write_iov)))
 			return -EINVAL;
 		if (unlikely(flags & ~DTO_REQUEST_FLAGS))
 			return -EINVAL;
 	}
 	if (unlikely(flags & DAT_COMPLETION_UNSIGNALLED_FLAG &
-		     ~ep->attr.request_completion_flags))
+		     ~ep->config.attr.request_completion_flags))
 		return -EINVAL;
 
 	queue = &ep->req;
@@ -468,11 +461,8 @@ dto_recv_locked(struct kdapl_queue *queue, int num,
 	u32 total;
 	int ret;
 
-	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN)) {
-		if (queue->gate == KDAPL_QUEUE_CLOSED ||
-		    kdapl_ia_removing(ep->obj.ia))
-			return dto_refused(queue);
-	}
+	if (unlikely(queue->gate == KDAPL_QUEUE_CLOSED))
+		return kdapl_ep_post_error(ep, queue->request);
 	if (unlikely(!dto_has_credit(queue)))
 		return -ENOSPC;
 
@@ -488,14 +478,13 @@ dto_recv_locked(struct kdapl_queue *queue, int num,
 	wr->flags = 0;
 	if (unlikely(flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
 		wr->flags = KDAPL_WR_UNSIGNALLED;
-	if (unlikely(ep->attr.recv_completion_flags &
+	if (unlikely(ep->config.attr.recv_completion_flags &
 		     DAT_COMPLETION_SOLICITED_WAIT_FLAG))
 		wr->flags |= KDAPL_WR_SOLICITED;
+	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
+		return dto_not_posted(queue, wr);
 	queue->posted++;
 	dto_publish_locked(queue);
-
-	if (unlikely(queue->gate == KDAPL_QUEUE_FLUSH))
-		return 1;
 
 	recv.next = NULL;
 	recv.wr_id = (uintptr_t)wr;
@@ -539,10 +528,10 @@ int dat_ep_post_recv(struct dat_ep *ep, int num_segments,
 
 	if (unlikely(!ep || num_segments < 0 || (num_segments && !local_iov)))
 		return -EINVAL;
-	if (unlikely(num_segments > ep->attr.max_recv_iov))
+	if (unlikely(num_segments > ep->config.attr.max_recv_iov))
 		return -EINVAL;
 	if (unlikely(flags & ~(DAT_COMPLETION_UNSIGNALLED_FLAG &
-			       ep->attr.recv_completion_flags)))
+			       ep->config.attr.recv_completion_flags)))
 		return -EINVAL;
 
 	queue = &ep->recv;

@@ -18,6 +18,16 @@ struct kdapl_device;
 
 #define KDAPL_HANDLE_TYPES	DAT_HANDLE_TYPE_EXTENSION_BASE
 
+/* An lmr_context is an index and, in its last byte, a count of uses. */
+#define KDAPL_LMR_INDEX_LIMIT	XA_LIMIT(1, U32_MAX >> 8)
+
+enum kdapl_ia_flags {
+	KDAPL_IA_REMOVING,	/* device removal has begun: hurry */
+	KDAPL_IA_CLOSING,	/* dat_ia_close() owns the objects */
+	KDAPL_IA_OWN_ASYNC_EVD,	/* the async EVD was made by dat_ia_open() */
+	KDAPL_IA_ASYNC_HANDLER,	/* the device tells us of its events */
+};
+
 /**
  * struct dat_ia - an open interface adapter
  *
@@ -27,11 +37,13 @@ struct kdapl_device;
  * for the callers inside and then owns all verbs objects of the IA. Nothing
  * waits for an upcall or for another consumer's call inside the gate.
  *
- * Immutable after opening: @obj, @device, @ibdev, @port, @net, @addr, @name.
+ * Immutable after opening: @obj, @ibdev, @port, @net, @addr, @name, @dev_attr,
+ * @port_attr, @iwarp, @ib_cm, @async_evd.
  */
 struct dat_ia {
 	struct kdapl_obj obj;
-	struct kdapl_device *device;
+	struct kdapl_device *device;	/* registry.c */
+	struct list_head device_node;	/* on device->ias; registry.c */
 	struct ib_device *ibdev;	/* only inside the gate */
 	u32 port;
 	struct net *net;
@@ -39,6 +51,9 @@ struct dat_ia {
 	char name[DAT_NAME_MAX_LENGTH];
 	struct ib_device_attr dev_attr;	/* a copy: the device may go away */
 	struct ib_port_attr port_attr;
+	char dev_name[IB_DEVICE_NAME_MAX];
+	enum rdma_driver_id driver_id;
+	bool dma_coherent;
 	bool iwarp;
 	bool ib_cm;			/* rdma_cap_ib_cm() of the port */
 
@@ -57,16 +72,13 @@ struct dat_ia {
 	atomic_t counts[KDAPL_HANDLE_TYPES];
 
 	struct xarray lmrs;		/* by lmr_context >> 8; RCU lookup */
+	atomic_t lmr_uses;
 
 	struct dat_evd *async_evd;
 	struct ib_event_handler event_handler;
-	struct dentry *debugfs;
-};
 
-enum kdapl_ia_flags {
-	KDAPL_IA_REMOVING,	/* device removal has begun: hurry */
-	KDAPL_IA_CLOSING,	/* dat_ia_close(ABRUPT) owns the objects */
-	KDAPL_IA_OWN_ASYNC_EVD,	/* the async EVD was made by dat_ia_open() */
+	struct list_head debugfs_node;	/* debugfs.c */
+	struct kdapl_debugfs_dir *debugfs_dir;
 };
 
 /* 0, or -ENODEV once the device is going or gone. Never sleeps. */
@@ -74,6 +86,18 @@ int kdapl_ia_enter(struct dat_ia *ia);
 void kdapl_ia_leave(struct dat_ia *ia);
 /* Takes a device's verbs objects away from an IA; its handles live on. */
 void kdapl_ia_remove_device(struct dat_ia *ia);
+/*
+ * The object behind @prev, the first one for NULL, with a reference; drops that
+ * of @prev. Objects that come and go meanwhile are seen or not.
+ */
+struct kdapl_obj *kdapl_ia_next(struct dat_ia *ia, enum dat_handle_type type,
+				struct kdapl_obj *prev);
+/*
+ * Waits for all tasklets that were scheduled before the call. rxe completes
+ * through a tasklet of the CQ, which ib_destroy_cq() does not wait for: this
+ * stands between the last ib_destroy_qp() and it. Sleeps.
+ */
+void kdapl_ia_fence(void);
 
 static inline bool kdapl_ia_removing(struct dat_ia *ia)
 {

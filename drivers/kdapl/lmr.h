@@ -17,6 +17,7 @@ enum kdapl_lmr_state {
 	KDAPL_LMR_READY,	/* no MR, or a registered one */
 	KDAPL_LMR_DEFERRED,	/* waits for a connected EP */
 	KDAPL_LMR_POSTED,	/* its registration is under way on an EP */
+	KDAPL_LMR_FAILED,	/* the device refused it: the key never works */
 };
 
 /**
@@ -36,7 +37,8 @@ enum kdapl_lmr_state {
  *	@va
  *
  * Read by posts under RCU; freed after a grace period. Immutable while it can
- * be found, but for @state and @deferred.
+ * be found, but for what is under the
+ * PZ's lock.
  */
 struct dat_lmr {
 	struct kdapl_obj obj;
@@ -52,18 +54,19 @@ struct dat_lmr {
 
 	struct ib_mr *mr;
 	int access;			/* enum ib_access_flags of @mr */
+	u32 mr_lkey;			/* 0: cannot be the sink of a read */
 	u32 rkey;			/* what the peer is given, 0: nothing */
 
 	enum dat_mem_type mem_type;
 	enum dat_va_type va_type;
 	union dat_region_description region;
-	struct scatterlist *sgl;	/* the pages, DMA mapped */
+	struct scatterlist *sgl;	/* the memory, DMA mapped */
 	unsigned int nents;
-	unsigned int mapped;
+	unsigned int mapped;		/* entries after mapping, 0: not mapped */
 
-	enum kdapl_lmr_state state;	/* under ia->lmr_lock */
-	struct list_head deferred;	/* on ia->deferred, under ia->lmr_lock */
-	struct dat_ep *carrier;		/* posted on it; under ia->lmr_lock */
+	enum kdapl_lmr_state state;	/* under pz->lmr_lock */
+	struct list_head deferred;	/* on pz->deferred */
+	struct dat_ep *carrier;		/* of a posted registration */
 	struct rcu_head rcu;
 };
 

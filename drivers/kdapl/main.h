@@ -5,6 +5,10 @@
 
 #include <linux/types.h>
 
+/* Of kdapl itself; dkms.conf has it too. */
+#define KDAPL_VERSION_MAJOR	0
+#define KDAPL_VERSION_MINOR	1
+
 struct workqueue_struct;
 
 /*

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Registration of memory outside of any connection. */
+#ifndef _KDAPL_REG_H
+#define _KDAPL_REG_H
+
+#include <rdma/ib_verbs.h>
+
+struct dat_ia;
+struct dat_pz;
+
+/* Whether a QP of the device can be connected to itself. */
+bool kdapl_reg_has_loopback(const struct dat_ia *ia);
+/*
+ * Registers @mr, mapped, with @key and @access, and waits for it. Inside the
+ * IA's gate; sleeps; takes pz->reg_lock.
+ */
+int kdapl_reg_mr(struct dat_pz *pz, struct ib_mr *mr, u32 key, int access);
+/* Under pz->reg_lock. */
+void kdapl_reg_destroy(struct dat_pz *pz);
+
+#endif /* _KDAPL_REG_H */
