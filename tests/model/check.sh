@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Runs every configuration of the models: check.sh [name pattern]
+# A line a run; the last line is "N passed, N failed".
+#
+# A configuration passes only on an exhaustive search without an error; a
+# twin only on the very error it was broken for.  A build that fails, a
+# search cut short by depth, memory or time is a failure for both.
+
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+out=${BUILD:-$here/../../build}/model
+jobs=${JOBS:-2}
+limit=${MODEL_TIMEOUT:-120}
+memlim=${MODEL_MEM_MB:-4000}
+
+# one_run name expected flags
+one_run() {
+	local name=$1 expect=$2 flags=$3
+	local dir=$out/$name live=-DSAFETY opt=-O0 args= t0 t1 rc states why=
+
+	# words are meant to be split in $flags, $live and $args
+	# shellcheck disable=SC2086
+	{
+	# a small search is over sooner than the optimiser
+	case $flags in
+	*-DBIG*) opt=-O1 ;;
+	esac
+	case $flags in
+	*-DLIVE*) live=-DNFAIR=3 args='-a -f' ;;
+	# the other order of the search, where it is the shorter way to an error
+	*-DREVERSE*) live='-DSAFETY -DREVERSE -DT_REVERSE' ;;
+	esac
+	rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
+	t0=$(date +%s%N)
+	if ! spin $flags -a "$here/arm.pml" >spin.log 2>&1; then
+		why="spin refused it, see $dir/spin.log"
+	elif ! gcc $opt -w $live -DCOLLAPSE -DMEMLIM="$memlim" -o pan pan.c \
+			>gcc.log 2>&1; then
+		why="pan.c does not build, see $dir/gcc.log"
+	else
+		# processor time, so that a busy machine is no failure
+		(
+			ulimit -t "$limit"
+			exec timeout $((limit * 10)) \
+				./pan -m100000 -w23 $args >pan.log 2>&1
+		)
+		rc=$?
+		states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' pan.log)
+		if [ $rc -eq 124 ] || [ $rc -ge 128 ]; then
+			why="not done after $limit s"
+		elif grep -qE 'max search depth|MEMLIM|out of memory|Bit statespace' pan.log; then
+			why="search cut short, see $dir/pan.log"
+		elif [ "$expect" = ok ]; then
+			{ [ $rc -eq 0 ] && grep -q 'errors: 0$' pan.log &&
+			  grep -q '^Full statespace search' pan.log &&
+			  ! grep -q 'Search not completed' pan.log; } ||
+				why="$(grep -m1 '^pan:1:' pan.log), see $dir"
+		else
+			grep -m1 '^pan:1:' pan.log | grep -qF -- "$expect" ||
+				why="no \"$expect\" but: $(grep -m1 -E '^pan:1:|errors:' pan.log)"
+		fi
+	fi
+	t1=$(date +%s%N)
+	}
+	[ -z "$why" ] && rm -f pan pan.? *.tmp
+	printf '%-6s %-34s %9s states %4d s  %s\n' \
+		"$([ -z "$why" ] && echo ok || echo FAILED)" "$name" \
+		"${states:--}" $(((t1 - t0 + 500000000) / 1000000000)) \
+		"${why:-$([ "$expect" = ok ] || echo "$expect")}"
+}
+
+if [ "${1-}" = --one ]; then
+	one_run "$2" "$3" "$4"
+	exit 0
+fi
+
+lost='assertion violated  !(lost_wakeup)'
+overlap='assertion violated (incall==0)'
+after='assertion violated  !(down)'
+uaf='assertion violated  !(freed)'
+deadlock='invalid end state'
+
+list() {
+	. "$here/runs.sh"
+}
+
+mkdir -p "$out" || exit 1
+list | grep -E -- "${1-}" | tr '\t' '\n' |
+	xargs -d '\n' -n 3 -P "$jobs" "$0" --one | tee "$out/results.log"
+passed=$(grep -c '^ok ' "$out/results.log")
+failed=$(($(list | grep -cE -- "${1-}") - passed))
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

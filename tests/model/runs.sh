@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash disable=SC2154
+#
+# The configurations, sourced by check.sh: run NAME EXPECTED FLAGS.
+# EXPECTED is ok or the error that a broken twin has to end with.
+
+run() {
+	printf '%s\t%s\t%s\n' "$1" "$2" "$3"
+}
+
+classes="REPORT_ARM REPORT_NOARM NEVER_FIRE NEVER_EDGE REPORT_EMPTY INSIDE LATE SYNC"
+
+for class in $classes; do
+	for pol in NOTIFY SINGLE; do
+		both="-DCLASS=$class -DPOL=$pol"
+		# every kind, and all that a second thread may do
+		all="-DKN -DKS -DKI -DNCOMP=2"
+		[ $class = REPORT_EMPTY ] &&
+			all="-DBIG -DKN -DKI -DNCOMP=2 -DT2=T2_ENABLE"
+		run "$class-$pol" ok "$both $all"
+		run "$class-$pol-three" ok \
+			"$both -DKN -DNCOMP=3 -DSTRAY=0 -DLIES=2 -DT2=T2_ENABLE"
+		# internal completions never cease: it is served all the same
+		run "$class-$pol-live" ok \
+			"$both -DLIVE=1 -DKN -DENDLESS -DNCOMP=1 -DSTRAY=0 -DLIES=2 -DT2=T2_DISABLE"
+	done
+done
+
+for pol in NOTIFY SINGLE; do
+	p="-DPOL=$pol"
+	run "endless-$pol" ok "$p -DKN -DENDLESS -DNCOMP=1 -DT2=T2_ENABLE"
+	run "endless-late-$pol" ok \
+		"$p -DCLASS=LATE -DKN -DENDLESS -DNCOMP=1 -DSTRAY=0 -DT2=T2_TEARDOWN"
+	run "teardown-$pol-live" ok \
+		"$p -DLIVE=2 -DKN -DENDLESS -DNCOMP=1 -DSTRAY=0 -DT2=T2_TEARDOWN"
+	run "posted-$pol" ok "$p -DKN -DKR -DNCOMP=2"
+	run "two-cpus-$pol" ok "$p -DNCPU=2 -DKN -DNCOMP=2"
+	run "two-producers-$pol" ok \
+		"$p -DCLASS=LATE -DNPROD=2 -DKN -DNCOMP=2 -DSTRAY=0 -DT2=T2_ENABLE"
+	run "work-$pol" ok "$p -DRUN=WORK -DKN -DKS -DKI -DNCOMP=2"
+	run "work-$pol-live" ok \
+		"$p -DLIVE=1 -DRUN=WORK -DKN -DENDLESS -DNCOMP=1 -DSTRAY=0 -DT2=T2_DISABLE"
+	run "complete-first-$pol" ok \
+		"$p -DRUN=CFIRST -DNCPU=2 -DKN -DKI -DNCOMP=2 -DSTRAY=0 -DT2=T2_ENABLE"
+	run "any-$pol" ok "$p -DANY -DKN -DKI -DKR -DNCOMP=2"
+	run "free-$pol" ok \
+		"$p -DFREE -DNCPU=2 -DKN -DKR -DNCOMP=2 -DT2=T2_TEARDOWN"
+	run "free-work-$pol" ok \
+		"$p -DFREE -DRUN=WORK -DKN -DKR -DNCOMP=2 -DT2=T2_TEARDOWN"
+	run "watchdog-$pol" ok "$p -DWATCHDOG -DKN -DKI -DNCOMP=2 -DT2=T2_ENABLE"
+	lossy="$p -DCLASS=LOSSY -DWATCHDOG -DKN -DKI -DNCOMP=2 -DSTRAY=0"
+	run "watchdog-lossy-$pol" ok "$lossy -DT2=T2_ENABLE"
+	run "watchdog-lossy-$pol-live" ok "$lossy -DLIVE=1 -DT2=T2_DISABLE"
+done
+
+many="-DUSE_MANY -DPOL=MANY -DKN"
+two="$many -DNCOMP=2 -DNCPU=2"
+for pol in NOTIFY SINGLE; do
+	run "many-to-$pol" ok "$two -DPOL2=$pol -DMAXRUN=1 -DT2=T2_SWITCH"
+	run "many-to-$pol-three" ok \
+		"$many -DBIG -DNCOMP=3 -DNCPU=3 -DPOL2=$pol -DSTRAY=0 -DT2=T2_SWITCH"
+done
+run many-from-SINGLE ok \
+	"-DUSE_MANY -DPOL=SINGLE -DPOL2=MANY -DKN -DNCOMP=2 -DNCPU=2 -DT2=T2_SWITCH"
+run many-late ok "$two -DCLASS=LATE -DMAXRUN=1 -DSTRAY=0 -DT2=T2_SWITCH"
+run many-teardown ok "$two -DT2=T2_TEARDOWN"
+run many-free ok "$two -DFREE -DT2=T2_TEARDOWN"
+run many-work ok "$many -DNCOMP=2 -DRUN=WORK -DT2=T2_SWITCH+T2_TEARDOWN"
+run many-complete-first ok \
+	"$many -DNCOMP=2 -DNCPU=3 -DRUN=CFIRST -DSTRAY=0 -DT2=T2_SWITCH"
+
+# broken twins
+n2="-DKN -DNCOMP=2"
+ki="-DKN -DKI -DNCOMP=2"
+run twin-no-look-after-notify "$lost" "$n2 -DT_NOMISSED -DT_NOPOLL"
+run twin-no-extra-poll "$lost" "-DCLASS=NEVER_EDGE $n2 -DT_NOPOLL"
+run twin-no-extra-poll-fire "$lost" "-DCLASS=NEVER_FIRE $n2 -DT_NOPOLL"
+run twin-late-callback-ignored "$lost" "-DCLASS=LATE $n2 -DT_LATE"
+run twin-arm-unlocked "$lost" "$n2 -DT_UNLOCKED"
+run twin-no-triggered "$lost" "$n2 -DT_NOTRIG"
+run twin-no-triggered-live "acceptance cycle" \
+	"-DLIVE=1 $ki -DSTRAY=0 -DT2=T2_DISABLE -DT_NOTRIG"
+run twin-triggered-after-schedule "$lost" "$n2 -DT_SCHEDFIRST"
+run twin-triggered-before-complete "$lost" "$n2 -DT_TESTFIRST"
+run twin-teardown-not-sticky "$after" "$n2 -DT_STICKY -DT2=T2_TEARDOWN"
+run twin-teardown-no-wait "$overlap" "$n2 -DT_NOWAIT -DT2=T2_TEARDOWN"
+run twin-no-yielded "$lost" "$ki -DT_NOYIELDED"
+run twin-no-yielded-teardown-live "acceptance cycle" \
+	"-DLIVE=2 $ki -DSTRAY=0 -DT2=T2_TEARDOWN -DT_NOYIELDED"
+run twin-over-budget-leaves "$lost" "-DKN -DKI -DNCOMP=3 -DT_DROP"
+run twin-reported-is-armed "$lost" "-DCLASS=REPORT_EMPTY $n2 -DT_TRUST"
+run twin-handler-takes-lock "$deadlock" "-DCLASS=INSIDE $n2 -DT_HANDLER_LOCKS"
+run twin-pending-ignored-many "$lost" \
+	"$two -DPOL2=SINGLE -DMAXRUN=1 -DT2=T2_SWITCH -DT_PENDING"
+run twin-pending-ignored-complete-first "$lost" \
+	"-DRUN=CFIRST -DNCPU=2 -DKN -DNCOMP=3 -DT2=T2_ENABLE -DT_PENDING"
+run twin-pending-forgotten-by-leaver "$lost" \
+	"$many -DBIG -DNCOMP=3 -DNCPU=3 -DPOL2=SINGLE -DSTRAY=0 -DT2=T2_SWITCH -DT_FORGET -DREVERSE"
+run twin-single-beside-many "$overlap" "$two -DPOL2=SINGLE -DT2=T2_SWITCH -DT_OVERLAP"
+run twin-free-without-rcu "$uaf" \
+	"-DFREE -DNCPU=2 -DKN -DKR -DNCOMP=2 -DT2=T2_TEARDOWN -DT_NORCU"
+run twin-lost-callback-no-watchdog "$lost" "-DCLASS=LOSSY $ki"
+run twin-watchdog-sees-cq-only "$lost" \
+	"-DCLASS=LOSSY -DWATCHDOG $ki -DSTRAY=0 -DT2=T2_ENABLE -DT_CQONLY"
