@@ -17,7 +17,7 @@
 #include <dat/dat_attr.h>
 #include <dat/dat_event.h>
 
-#include "dto.h"
+#include "ep.h"
 
 #define kdapl_show_policy(policy)					\
 	__print_symbolic(policy,					\
@@ -153,7 +153,8 @@ TRACE_EVENT(kdapl_evd_upcall,
 );
 
 TRACE_EVENT(kdapl_ep_state,
-	TP_PROTO(u32 ep, int from, int to),
+	TP_PROTO(const struct dat_ep *ep, enum dat_ep_state from,
+		 enum dat_ep_state to),
 	TP_ARGS(ep, from, to),
 	TP_STRUCT__entry(
 		__field(u32, ep)
@@ -161,7 +162,7 @@ TRACE_EVENT(kdapl_ep_state,
 		__field(int, to)
 	),
 	TP_fast_assign(
-		__entry->ep = ep;
+		__entry->ep = ep->obj.id;
 		__entry->from = from;
 		__entry->to = to;
 	),
@@ -172,8 +173,8 @@ TRACE_EVENT(kdapl_ep_state,
 
 /* An event of an rdma_cm id; @owner is its EP, service point or request. */
 TRACE_EVENT(kdapl_cm_event,
-	TP_PROTO(u32 owner, int event, int status),
-	TP_ARGS(owner, event, status),
+	TP_PROTO(u32 owner, const struct rdma_cm_event *event),
+	TP_ARGS(owner, event),
 	TP_STRUCT__entry(
 		__field(u32, owner)
 		__field(int, event)
@@ -181,8 +182,8 @@ TRACE_EVENT(kdapl_cm_event,
 	),
 	TP_fast_assign(
 		__entry->owner = owner;
-		__entry->event = event;
-		__entry->status = status;
+		__entry->event = event->event;
+		__entry->status = event->status;
 	),
 	TP_printk("owner=%u %s (%d) status=%d", __entry->owner,
 		  rdma_show_cm_event(__entry->event), __entry->event,
