@@ -100,16 +100,13 @@ struct kdapl_obj *kdapl_ia_next(struct dat_ia *ia, enum dat_handle_type type,
 	for (obj = kdapl_ia_next(ia, type, NULL); obj;			\
 	     obj = kdapl_ia_next(ia, type, obj))
 
-static void ia_fence_tasklet(struct tasklet_struct *tasklet);
-
-static DEFINE_PER_CPU(struct tasklet_struct, ia_fence_tasklets) = {
-	.count = ATOMIC_INIT(0),
-	.callback = ia_fence_tasklet,
-	.use_callback = true,
-};
-
 /* Guards the fence, of which there is one. Sleeps. */
 static DEFINE_MUTEX(ia_fence_lock);
+/*
+ * Set up at run time: the module loader relocates no addresses in per-CPU data.
+ */
+static DEFINE_PER_CPU(struct tasklet_struct, ia_fence_tasklets);
+static bool ia_fence_ready;
 static DECLARE_COMPLETION(ia_fence_done);
 static atomic_t ia_fence_left;
 
@@ -127,11 +124,17 @@ static void ia_fence_cpu(void *unused)
 
 void kdapl_ia_fence(void)
 {
-	int round;
+	int round, cpu;
 
 	might_sleep();
 
 	mutex_lock(&ia_fence_lock);
+	if (!ia_fence_ready) {
+		for_each_possible_cpu(cpu)
+			tasklet_setup(per_cpu_ptr(&ia_fence_tasklets, cpu),
+				      ia_fence_tasklet);
+		ia_fence_ready = true;
+	}
 	/*
 	 * A tasklet that another CPU runs at the moment is put to the end of
 	 * the list again, behind ours: the second round waits for it.
@@ -430,6 +433,7 @@ static void ia_destroy_objects(struct dat_ia *ia)
 int dat_ia_close(struct dat_ia *ia, enum dat_close_flags flags)
 {
 	struct kdapl_obj *obj;
+	struct dat_evd *evd;
 
 	if (!ia || (flags != DAT_CLOSE_ABRUPT_FLAG &&
 		    flags != DAT_CLOSE_GRACEFUL_FLAG))
@@ -445,9 +449,10 @@ int dat_ia_close(struct dat_ia *ia, enum dat_close_flags flags)
 	if (test_and_set_bit(KDAPL_IA_CLOSING, &ia->flags))
 		return -EINVAL;
 
-	ia_for_each(ia, DAT_HANDLE_TYPE_EVD, obj)
-		WARN_ON_ONCE(kdapl_upcall_teardown(container_of(obj,
-						   struct dat_evd, obj)));
+	ia_for_each(ia, DAT_HANDLE_TYPE_EVD, obj) {
+		evd = container_of(obj, struct dat_evd, obj);
+		WARN_ON_ONCE(kdapl_upcall_teardown(evd));
+	}
 	ia_destroy_objects(ia);
 	ia_finish(ia);
 	return 0;
