@@ -138,7 +138,7 @@ void kdapl_dto_flush_software(struct kdapl_queue *queue)
 	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
 	struct dat_evd *evd = queue->evd;
 	unsigned long flags;
-	u32 notifying, n;
+	u32 notifying, n, head;
 	bool trigger;
 
 	if (!evd)
@@ -148,8 +148,8 @@ void kdapl_dto_flush_software(struct kdapl_queue *queue)
 		spin_lock_irqsave(&evd->lock, flags);
 		notifying = evd->notifying;
 		/* Pairs with the release in dto_publish_locked(). */
-		for (n = 0; n < DTO_FLUSH_BATCH &&
-		     queue->tail != smp_load_acquire(&queue->head); n++) {
+		head = smp_load_acquire(&queue->head);
+		for (n = 0; n < DTO_FLUSH_BATCH && queue->tail != head; n++) {
 			wc.wr_id = (uintptr_t)&queue->wr[queue->tail &
 							 queue->mask];
 			kdapl_dto_complete_locked(evd, &wc);
@@ -264,8 +264,9 @@ dto_request_locked(struct kdapl_queue *queue, enum dat_dtos op, int num,
 			if (unlikely(total < remote->segment_length))
 				return -EMSGSIZE;
 			if (unlikely(total > remote->segment_length)) {
+				total -= remote->segment_length;
 				rdma.wr.num_sge = dto_trim(queue->sge, ret,
-						total - remote->segment_length);
+							   total);
 				total = remote->segment_length;
 			}
 			rdma.wr.opcode = IB_WR_RDMA_READ;

@@ -404,6 +404,9 @@ void kdapl_evd_remove_device(struct dat_evd *evd)
 	evd->orphan = true;
 	spin_unlock_irq(&evd->lock);
 
-	if (cq)
-		ib_destroy_cq(cq);
+	if (!cq)
+		return;
+	/* No QP uses it any more, but a tasklet of its own may be pending. */
+	kdapl_ia_fence();
+	ib_destroy_cq(cq);
 }

@@ -30,10 +30,10 @@ struct dat_pz {
 	struct kdapl_obj obj;
 	struct ib_pd *pd;
 	atomic_t users;
-	struct mutex reg_lock;
+	struct mutex reg_lock;		/* registration through @reg */
 	struct kdapl_reg_qp *reg;
 
-	spinlock_t lmr_lock;
+	spinlock_t lmr_lock;		/* deferred registrations */
 	struct list_head deferred;
 	wait_queue_head_t lmr_wait;
 };
