@@ -73,4 +73,48 @@ extern const struct kdapl_cm_ops *kdapl_cm_ops;
 /* NULL puts rdma_cm back. */
 void kdapl_cm_set_ops(const struct kdapl_cm_ops *ops);
 
+/* The handler of all ids; id->context is the object that has the id. */
+int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
+
+/* The largest private data of any transport: conn_param's length is a u8. */
+#define KDAPL_PRIVATE_DATA_MAX	255
+/* Bytes before the private data of a reject; libdapl puts them there. */
+#define KDAPL_REJECT_HEADER	4
+
+/**
+ * struct kdapl_cm_outcome - an event of an id, and the state it finds
+ * @event: the event
+ * @status: its status: an errno, or the reason of a reject
+ * @iwarp: the transport's numbers, not InfiniBand's
+ * @has_data: the event carried private data
+ * @active: the side that called dat_ep_connect()
+ * @state: of the EP
+ */
+struct kdapl_cm_outcome {
+	enum rdma_cm_event_type event;
+	int status;
+	bool iwarp;
+	bool has_data;
+	bool active;
+	enum dat_ep_state state;
+};
+
+/* The DAT event that it makes, 0 for none. */
+enum dat_event_number kdapl_cm_map(const struct kdapl_cm_outcome *outcome);
+
+/*
+ * The private data of a reject as it travels: out gets at most
+ * KDAPL_REJECT_HEADER + len bytes; returns their number.
+ */
+u8 kdapl_cm_frame_reject(u8 *out, const void *data, u8 len);
+/* Where the peer's own bytes begin: past the header if there is one. */
+u8 kdapl_cm_reject_offset(const u8 *data, u8 len);
+
+/* TCP port of a connection qualifier, as libdapl has it; 0 for none. */
+u16 kdapl_cm_qual_to_port(u64 conn_qual);
+u16 kdapl_cm_port(const struct sockaddr_storage *addr);
+void kdapl_cm_set_port(struct sockaddr_storage *addr, u16 port);
+/* Bytes of an AF_INET or AF_INET6 address, 0 for any other family. */
+size_t kdapl_cm_addr_size(int family);
+
 #endif /* _KDAPL_CM_H */

@@ -9,7 +9,9 @@
 #include "cm.h"
 #include "obj.h"
 
+struct dat_ep;
 struct dat_evd;
+struct kdapl_sp;
 
 /**
  * struct dat_cr - a connection request
@@ -17,7 +19,7 @@ struct dat_evd;
  * @id: the connection; leaves with the EP that accepts it; NULL after device
  *	removal
  * @evd: where its event went
- * @sp: what it came through, for the event; may be gone
+ * @sp: what it came through; only to compare, it may be gone
  * @ep: the EP of the RSP that it came through, else NULL
  * @flags: enum kdapl_cr_flags, atomic bits
  * @local_addr: where it came in
@@ -49,13 +51,12 @@ enum kdapl_cr_flags {
 };
 
 /*
- * From the CM handler of a service point, with its EVD: makes a CR of the new
- * id and posts its event. @ep is the reserved EP of an RSP, which becomes
+ * From the CM handler of a service point: makes a CR of the new id and posts
+ * its event. @ep is the reserved EP of an RSP, which becomes
  * PASSIVE_CONNECTION_PENDING. On failure the id stays with the caller.
  */
-int kdapl_cr_arrived(struct kdapl_obj *sp, struct dat_evd *evd, u64 conn_qual,
-		     struct dat_ep *ep, struct rdma_cm_id *id,
-		     const struct rdma_cm_event *event);
+int kdapl_cr_arrived(struct kdapl_sp *sp, struct dat_ep *ep,
+		     struct rdma_cm_id *id, const struct rdma_cm_event *event);
 /* An event of the id of a CR that nobody has answered yet. */
 int kdapl_cr_event(struct dat_cr *cr, const struct rdma_cm_event *event);
 /* Refuses and frees it, whatever its state: for dat_ia_close(ABRUPT). */

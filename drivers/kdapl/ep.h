@@ -9,6 +9,7 @@
 #define _KDAPL_EP_H
 
 #include <linux/completion.h>
+#include <linux/mutex.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -16,17 +17,17 @@
 #include <rdma/rdma_cm.h>
 
 #include <dat/dat_attr.h>
+#include <dat/dat_event.h>
 
+#include "cm.h"
 #include "dto.h"
+#include "ep_state.h"
 #include "obj.h"
 
 struct dat_pz;
 struct dat_evd;
 struct dat_cr;
 struct dat_rsp;
-
-/* The largest private data of any transport: conn_param's length is a u8. */
-#define KDAPL_PRIVATE_DATA_MAX	255
 
 /* Notes for the work, set from any context with kdapl_ep_kick(). */
 enum kdapl_ep_todo {
@@ -35,6 +36,7 @@ enum kdapl_ep_todo {
 	KDAPL_EP_TODO_ADDR,		/* address resolved */
 	KDAPL_EP_TODO_ROUTE,		/* route resolved */
 	KDAPL_EP_TODO_REP,		/* CONNECT_RESPONSE */
+	KDAPL_EP_TODO_COMM_EST,		/* a message came before the RTU */
 	KDAPL_EP_TODO_ESTABLISHED,
 	KDAPL_EP_TODO_CM_FAILED,	/* ep->cm_event says which */
 	KDAPL_EP_TODO_DISCONNECTED,	/* DREQ or DREP came, or DREQ timed out */
@@ -44,6 +46,7 @@ enum kdapl_ep_todo {
 	KDAPL_EP_TODO_FLUSHED,		/* a flush was seen while connected */
 	KDAPL_EP_TODO_PROGRESS,		/* a request completed while closing */
 	KDAPL_EP_TODO_REG,		/* a deferred registration completed */
+	KDAPL_EP_TODO_RESET,
 	KDAPL_EP_TODO_FREE,
 	KDAPL_EP_TODO_REMOVE,		/* device removal */
 };
@@ -54,23 +57,42 @@ enum kdapl_close_phase {
 	KDAPL_CLOSE_DRAIN,	/* graceful: posted requests finish */
 	KDAPL_CLOSE_DREQ,	/* DREQ sent, DREP awaited, QP alive */
 	KDAPL_CLOSE_GRACE,	/* DREQ came, our requests finish, then DREP */
+	KDAPL_CLOSE_DOUBT,	/* a flush came: the CM may say why */
 	KDAPL_CLOSE_FLUSH,	/* QP in error, contexts come home */
 	KDAPL_CLOSE_DONE,	/* the terminal event was posted */
+};
+
+/**
+ * struct kdapl_ep_config - what dat_ep_create() and dat_ep_modify() set
+ * @pz: protection zone, or NULL
+ * @recv_evd: EVD of the receives, or NULL
+ * @request_evd: EVD of all other DTOs, or NULL
+ * @connect_evd: EVD of the connection events, or NULL
+ * @attr: the attributes; no named ones
+ */
+struct kdapl_ep_config {
+	struct dat_pz *pz;
+	struct dat_evd *recv_evd;
+	struct dat_evd *request_evd;
+	struct dat_evd *connect_evd;
+	struct dat_ep_attr attr;
 };
 
 struct dat_ep {
 	struct kdapl_obj obj;
 
 	/*
-	 * Configuration: changed by dat_ep_modify() in states where no post
-	 * and no connection can be under way, under @lock.
+	 * Serialises the calls that set an EP up: modify, connect, accept,
+	 * reset, rsp_create. Sleeps; outermost, but inside the IA's gate.
 	 */
-	struct dat_pz *pz;
-	struct dat_evd *recv_evd;	/* as the consumer gave them */
-	struct dat_evd *request_evd;
-	struct dat_evd *connect_evd;
+	struct mutex call_lock;
+
+	/*
+	 * Changed by dat_ep_modify() under @call_lock, in states where no post
+	 * and no connection can be under way.
+	 */
+	struct kdapl_ep_config config;
 	struct dat_evd *hidden_evd;	/* CQ of an EP without DTO EVDs */
-	struct dat_ep_attr attr;
 	u32 max_sge_send;
 	u32 max_sge_recv;
 
@@ -85,40 +107,49 @@ struct dat_ep {
 	spinlock_t lock;
 	enum dat_ep_state state;
 	enum dat_event_number terminal;	/* 0 until the end is decided */
-	struct rdma_cm_id *id;
+	struct rdma_cm_id *id;		/* changed by the work and accept */
 	int cm_event;			/* enum rdma_cm_event_type of a failure */
 	int cm_status;
 	u8 pdata_in[KDAPL_PRIVATE_DATA_MAX + 1];
 	u8 pdata_in_len;
+	u8 rd_atomic_in;		/* negotiated: we answer this many reads */
+	u8 rd_atomic_out;		/* negotiated: we start this many */
 
 	/* The attempt's parameters; written before the work is kicked. */
 	struct sockaddr_storage local_addr;
 	struct sockaddr_storage remote_addr;
 	u8 pdata_out[KDAPL_PRIVATE_DATA_MAX + 1];
 	u8 pdata_out_len;
-	u8 rd_atomic_in;		/* negotiated: we answer this many reads */
-	u8 rd_atomic_out;		/* negotiated: we start this many */
 	bool active;
 	u64 remote_qual;
 	unsigned long timeout_at;	/* jiffies, 0 = none */
+	unsigned long deadline;		/* jiffies: of a close asked for */
 
-	/* The work and what only it touches. */
+	/* The work, and what only it touches once it was first kicked. */
 	unsigned long todo;		/* enum kdapl_ep_todo, atomic bits */
 	struct delayed_work work;
-	struct ib_qp *qp;
+	struct ib_qp *qp;		/* posts read it behind an open gate */
 	bool qp_past_init;
+	bool qp_error;			/* moved to error by kdapl */
 	enum kdapl_close_phase phase;
-	bool id_connected;		/* rdma_disconnect() has something to do */
-	unsigned long deadline;		/* jiffies: of the whole close */
 	unsigned long phase_deadline;
-	struct completion freed;	/* the work is done with a freed EP */
+	unsigned int poll_ms;
+	u32 hold_head;			/* req.head when the gate went to HOLD */
+	bool id_connected;		/* rdma_disconnect() has something to do */
+	bool dreq_due;			/* the CM could not send it: try again */
+	bool reg_wait;			/* ESTABLISHED waits for registrations */
+	bool freeing;			/* no event any more */
+	bool gone;			/* the device was removed */
 
-	struct dat_rsp *rsp;		/* reserved by it */
+	/* dat_ep_reset() waits for the work under @call_lock. */
+	struct completion reset_done;
+	int reset_result;
+	struct completion freed;	/* the work is done with a freed EP */
+	struct completion removed;	/* the work gave up the verbs objects */
+
+	struct dat_rsp *rsp;		/* that reserved it; under @lock */
 	u32 conn_queued;		/* connection events in the ring; evd lock */
 	u32 conn_claimed;		/* slots claimed, not yet used; evd lock */
-	union {
-		struct sockaddr_storage query_local;
-	};
 };
 
 /* Any context, also under an EVD lock. */
@@ -131,9 +162,61 @@ void kdapl_ep_completion_error(struct dat_ep *ep, enum ib_wc_status status);
 /* True while the work wants to hear of each completion. Any context. */
 static inline bool kdapl_ep_closing(struct dat_ep *ep)
 {
-	return READ_ONCE(ep->phase) != KDAPL_CLOSE_NONE;
+	enum kdapl_close_phase phase = READ_ONCE(ep->phase);
+
+	return phase != KDAPL_CLOSE_NONE && phase != KDAPL_CLOSE_DONE;
 }
+
+/* What a post returns that found its gate closed. Any context. */
+int kdapl_ep_post_error(struct dat_ep *ep, bool request);
+/* As dat_ep_free(), in any state: for dat_ia_close(ABRUPT). Sleeps. */
+void kdapl_ep_destroy(struct dat_ep *ep);
 /* Takes the verbs objects away; returns when they are gone. Sleeps. */
 void kdapl_ep_remove_device(struct dat_ep *ep);
+
+/* ep_attr.c: pure checks of attributes */
+void kdapl_ep_attr_default(struct dat_ep_attr *attr, struct dat_ia *ia,
+			   bool recv, bool request);
+int kdapl_ep_config_check(struct dat_ia *ia,
+			  const struct kdapl_ep_config *config);
+
+/* ep_res.c: what an EP takes from others, all or nothing */
+int kdapl_ep_res_change(struct dat_ep *ep,
+			const struct kdapl_ep_config *config);
+void kdapl_ep_res_put(struct dat_ep *ep);
+
+/* ep_qp.c */
+struct kdapl_ep_qp {
+	struct ib_qp *qp;
+	u32 max_sge_send;
+	u32 max_sge_recv;
+};
+
+int kdapl_ep_qp_create(struct dat_ep *ep, const struct kdapl_ep_config *config,
+		       struct dat_evd *req_evd, struct dat_evd *recv_evd,
+		       struct kdapl_ep_qp *out);
+int kdapl_ep_qp_connect(struct dat_ep *ep);
+int kdapl_ep_qp_error(struct dat_ep *ep);
+
+/* connect.c: steps of the work up to ESTABLISHED */
+void kdapl_connect_run(struct dat_ep *ep, unsigned long todo);
+void kdapl_connect_drop_id(struct dat_ep *ep);
+/* Private data that a consumer may send with any CM message, in bytes. */
+u8 kdapl_connect_max_pdata(struct dat_ia *ia);
+
+/* close.c: steps of the work from then on */
+/* What dat_ep_disconnect() asked for. */
+void kdapl_close_asked(struct dat_ep *ep, unsigned long todo);
+void kdapl_close_run(struct dat_ep *ep, unsigned long todo);
+/* The attempt did not reach ESTABLISHED: ends it with @event. */
+void kdapl_close_fail(struct dat_ep *ep, enum dat_event_number event);
+/* Jiffies of the next look at the EP, 0 for none. */
+unsigned long kdapl_close_next_look(struct dat_ep *ep);
+/* Ends all without waiting: no id, no QP, everything reported. */
+void kdapl_close_now(struct dat_ep *ep, enum dat_event_number event);
+/* Destroys the QP and reports what it had. */
+void kdapl_close_drop_qp(struct dat_ep *ep);
+/* Begins to take a freed EP down. */
+void kdapl_close_free(struct dat_ep *ep);
 
 #endif /* _KDAPL_EP_H */

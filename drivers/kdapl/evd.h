@@ -146,6 +146,10 @@ struct dat_evd {
 	unsigned int nr_workers;
 	unsigned int comp_vector;
 	int numa_node;
+
+	/* Completion type of the EPs' directions that feed it: see ep_res.c. */
+	enum dat_completion_flags dto_type;
+	u32 dto_streams;
 	struct work_struct overflow;	/* tells the async EVD, holding a reference */
 	struct work_struct reap;	/* frees the memory */
 };

@@ -32,13 +32,11 @@ struct dat_psp {
 /**
  * struct dat_rsp - listens for one request, for one EP
  * @sp: what a PSP has too
- * @ep: reserved from creation to the arrival of the request
- * @used: the request has come; under ep->lock
+ * @ep: reserved from creation to the arrival of the request; a reference
  */
 struct dat_rsp {
 	struct kdapl_sp sp;
 	struct dat_ep *ep;
-	bool used;
 };
 
 /* An event of a listener. */
