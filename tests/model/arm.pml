@@ -81,7 +81,7 @@
 #define STRAY	1
 #endif
 #ifndef LIES
-#define LIES	3		/* reports with nothing there */
+#define LIES	2		/* reports with nothing there */
 #endif
 #ifndef MAXRUN
 #define MAXRUN	2		/* num_online_cpus() in C */

@@ -11,7 +11,8 @@
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
-out=${BUILD:-$here/../../build}/model
+top=$(cd "$here/../.." && pwd)
+out=${BUILD:-$top/build}/model
 jobs=${JOBS:-2}
 limit=${MODEL_TIMEOUT:-120}
 memlim=${MODEL_MEM_MB:-4000}
@@ -19,7 +20,7 @@ memlim=${MODEL_MEM_MB:-4000}
 # one_run name expected flags
 one_run() {
 	local name=$1 expect=$2 flags=$3
-	local dir=$out/$name live=-DSAFETY opt=-O0 args= t0 t1 rc states why=
+	local dir=$out/$name live=-DSAFETY opt=-O0 args='' t0 t1 rc states why=
 
 	# words are meant to be split in $flags, $live and $args
 	# shellcheck disable=SC2086
@@ -65,7 +66,7 @@ one_run() {
 	fi
 	t1=$(date +%s%N)
 	}
-	[ -z "$why" ] && rm -f pan pan.? *.tmp
+	[ -z "$why" ] && rm -f pan pan.? _spin_nvr.tmp
 	printf '%-6s %-34s %9s states %4d s  %s\n' \
 		"$([ -z "$why" ] && echo ok || echo FAILED)" "$name" \
 		"${states:--}" $(((t1 - t0 + 500000000) / 1000000000)) \

@@ -15,7 +15,7 @@ for class in $classes; do
 		both="-DCLASS=$class -DPOL=$pol"
 		# every kind, and all that a second thread may do
 		all="-DKN -DKS -DKI -DNCOMP=2"
-		[ $class = REPORT_EMPTY ] &&
+		[ "$class" = REPORT_EMPTY ] &&
 			all="-DBIG -DKN -DKI -DNCOMP=2 -DT2=T2_ENABLE"
 		run "$class-$pol" ok "$both $all"
 		run "$class-$pol-three" ok \
@@ -33,6 +33,9 @@ for pol in NOTIFY SINGLE; do
 		"$p -DCLASS=LATE -DKN -DENDLESS -DNCOMP=1 -DSTRAY=0 -DT2=T2_TEARDOWN"
 	run "teardown-$pol-live" ok \
 		"$p -DLIVE=2 -DKN -DENDLESS -DNCOMP=1 -DSTRAY=0 -DT2=T2_TEARDOWN"
+	# room in the budget for an upcall after the upcall
+	run "budget-two-$pol" ok \
+		"$p -DBUDGET=2 -DKN -DKI -DNCOMP=3 -DSTRAY=0 -DT2=T2_ENABLE"
 	run "posted-$pol" ok "$p -DKN -DKR -DNCOMP=2"
 	run "two-cpus-$pol" ok "$p -DNCPU=2 -DKN -DNCOMP=2"
 	run "two-producers-$pol" ok \
