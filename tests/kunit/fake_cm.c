@@ -74,6 +74,12 @@ void fake_cm_fail(enum fake_cm_call call, unsigned int nth, unsigned int count,
 }
 EXPORT_SYMBOL_GPL(fake_cm_fail);
 
+unsigned int fake_cm_fail_left(void)
+{
+	return READ_ONCE(cm_fail_count);
+}
+EXPORT_SYMBOL_GPL(fake_cm_fail_left);
+
 unsigned int fake_cm_count(enum fake_cm_call call)
 {
 	return READ_ONCE(cm_count[call]);

@@ -52,9 +52,9 @@ extern struct fake_cm_script fake_cm_script;
 /* As fake_hca_fail(), for calls of the CM. */
 void fake_cm_fail(enum fake_cm_call call, unsigned int nth, unsigned int count,
 		  int error);
+unsigned int fake_cm_fail_left(void);
 /* Calls that succeeded since the last reset. */
 unsigned int fake_cm_count(enum fake_cm_call call);
-/* How many ids were ever made, to be compared with FAKE_CM_DESTROY_ID. */
 void fake_cm_last(enum fake_cm_call call, struct fake_cm_record *record);
 
 /*
