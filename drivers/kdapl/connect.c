@@ -434,8 +434,13 @@ void kdapl_connect_run(struct dat_ep *ep, unsigned long todo)
 	bool active;
 	int ret = 0;
 
-	if (!connect_pending(ep))
+	if (!connect_pending(ep)) {
+		/* An LMR that was created since; its creator waits for it. */
+		if (todo & BIT(KDAPL_EP_TODO_REG) &&
+		    READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED)
+			kdapl_lmr_register_deferred(ep);
 		return;
+	}
 	active = ep->active;
 
 	if (todo & BIT(KDAPL_EP_TODO_CONNECT) && !ep->id)

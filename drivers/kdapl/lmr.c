@@ -105,8 +105,7 @@ static int lmr_build_sgl(struct dat_lmr *lmr, unsigned long start, u64 length)
 	if (nents > INT_MAX)
 		return -EMSGSIZE;
 
-	for (addr = start & PAGE_MASK; addr - start + PAGE_SIZE <= length ||
-	     addr < start + length; addr += PAGE_SIZE)
+	for (addr = start & PAGE_MASK; addr < start + length; addr += PAGE_SIZE)
 		if (is_vmalloc_addr((void *)addr) != vmalloc ||
 		    !lmr_page(addr))
 			return -EINVAL;
@@ -373,6 +372,8 @@ void kdapl_lmr_reg_done_locked(struct kdapl_wr *wr, enum ib_wc_status status)
 	wake_up_all(&pz->lmr_wait);
 	spin_unlock(&pz->lmr_lock);
 
+	/* Its send slot is free for the next one. */
+	kdapl_ep_kick(wr->queue->ep, KDAPL_EP_TODO_REG);
 	lmr_kick_eps(pz, false);
 	kdapl_obj_put(&lmr->obj);
 }
@@ -606,7 +607,6 @@ int dat_lmr_kcreate(struct dat_ia *ia, enum dat_mem_type mem_type,
 	return 0;
 
 out_release:
-	xa_release(&ia->lmrs, index);
 	if (!list_empty(&new->deferred) || lmr_state(new) == KDAPL_LMR_POSTED) {
 		/*
 		 * Removal has begun, and the EP that carries the registration
@@ -617,6 +617,7 @@ out_release:
 		kdapl_lmr_destroy(new);
 		return ret;
 	}
+	xa_release(&ia->lmrs, index);
 out_undo:
 	kdapl_lmr_remove_device(new);
 out_put:
