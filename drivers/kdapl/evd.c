@@ -23,6 +23,7 @@
 #include "main.h"
 #include "trace.h"
 #include "upcall.h"
+#include "watchdog.h"
 
 /*
  * CQ entries for a ring of so many: internal work requests (markers, deferred
@@ -131,6 +132,7 @@ int kdapl_evd_create(struct dat_ia *ia, int min_qlen,
 		if (ret)
 			goto out_put;
 		new->cq_size = new->cq->cqe;
+		kdapl_watchdog_add(new);
 	}
 
 	if (upcall)
@@ -406,6 +408,7 @@ void kdapl_evd_remove_device(struct dat_evd *evd)
 
 	if (!cq)
 		return;
+	kdapl_watchdog_del(evd);
 	/* No QP uses it any more, but a tasklet of its own may be pending. */
 	kdapl_ia_fence();
 	ib_destroy_cq(cq);

@@ -132,6 +132,7 @@ struct dat_evd {
 	bool yielded;		/* the one runner rescheduled itself */
 	bool pending;		/* triggered while a runner was active */
 	bool torn_down;		/* sticky: no enabling policy, ever */
+	bool watched;		/* the watchdog's last look found something */
 	u32 feeders;		/* EPs, SPs and IAs that post here */
 	bool freed;		/* takes no more feeders */
 	bool orphan;		/* the device is gone: cannot be enabled */
@@ -140,6 +141,8 @@ struct dat_evd {
 	struct kdapl_evd_stats stats;
 
 	/* Not under @lock. */
+	bool called;		/* triggered since the watchdog's last look */
+	struct list_head watchdog_node;	/* under the watchdog's lock */
 	wait_queue_head_t idle;	/* runners dropped to 0 */
 	struct irq_poll iop;
 	struct kdapl_evd_worker *workers;

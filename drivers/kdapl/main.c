@@ -15,6 +15,7 @@
 #include "debugfs.h"
 #include "registry.h"
 #include "upcall.h"
+#include "watchdog.h"
 
 struct workqueue_struct *kdapl_wq;
 
@@ -56,6 +57,7 @@ static int __init main_init(void)
 	ret = kdapl_registry_init();
 	if (ret)
 		goto out_upcall;
+	kdapl_watchdog_init();
 	return 0;
 
 out_upcall:
@@ -73,7 +75,10 @@ out_debugfs:
  */
 static void __exit main_exit(void)
 {
+	kdapl_watchdog_exit();
 	kdapl_registry_exit();
+	/* The works that free EVDs wait for runs of the other queue. */
+	flush_workqueue(kdapl_wq);
 	kdapl_upcall_module_exit();
 	kdapl_debugfs_exit();
 	destroy_workqueue(kdapl_wq);

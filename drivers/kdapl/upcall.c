@@ -57,17 +57,30 @@ static struct kdapl_evd_worker *upcall_pick_worker(struct dat_evd *evd)
 }
 
 /**
- * kdapl_upcall_trigger - something happened that may be due for an upcall
+ * kdapl_upcall_schedule - have a run look at the EVD
  * @evd: the EVD, kept alive by the caller or by RCU
  *
- * Context: any, under any lock but @evd's own or the scheduler's.
+ * Context: any.
  */
-void kdapl_upcall_trigger(struct dat_evd *evd)
+void kdapl_upcall_schedule(struct dat_evd *evd)
 {
 	if (evd->softirq)
 		irq_poll_sched(&evd->iop);
 	else
 		queue_work(upcall_wq, &upcall_pick_worker(evd)->work);
+}
+
+/**
+ * kdapl_upcall_trigger - something happened that may be due for an upcall
+ * @evd: the EVD, kept alive by the caller or by RCU
+ *
+ * Context: any.
+ */
+void kdapl_upcall_trigger(struct dat_evd *evd)
+{
+	/* For the watchdog, which has its doubts about providers. */
+	WRITE_ONCE(evd->called, true);
+	kdapl_upcall_schedule(evd);
 }
 
 /* The completion handler of every CQ. */
