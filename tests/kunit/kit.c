@@ -291,22 +291,26 @@ int kit_connect(struct dat_ep *ep, u16 port)
 }
 EXPORT_SYMBOL_GPL(kit_connect);
 
-void kit_pair(struct kunit *test, struct kit_pair *pair,
-	      struct dat_evd *recv, struct dat_evd *request, int depth)
+void kit_pair_listen(struct kunit *test, struct kit_pair *pair)
 {
-	struct kit *kit = to_kit(test);
-	struct dat_event event;
-	struct dat_cr *cr;
-
 	memset(pair, 0, sizeof(*pair));
 	pair->cr_evd = kit_evd(test, 4, DAT_EVD_CR_FLAG);
 	pair->conn_evd = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
-	KUNIT_ASSERT_EQ(test, dat_psp_create(kit->ia, KIT_PORT, pair->cr_evd,
+	KUNIT_ASSERT_EQ(test, dat_psp_create(to_kit(test)->ia, KIT_PORT,
+					     pair->cr_evd,
 					     DAT_PSP_CONSUMER_FLAG,
 					     &pair->psp), 0);
-	pair->client = kit_ep(test, recv, request, pair->conn_evd, depth);
-	pair->server = kit_ep(test, recv, request, pair->conn_evd, depth);
+}
+EXPORT_SYMBOL_GPL(kit_pair_listen);
 
+void kit_pair_connect(struct kunit *test, struct kit_pair *pair,
+		      struct dat_ep *client, struct dat_ep *server)
+{
+	struct dat_event event;
+	struct dat_cr *cr;
+
+	pair->client = client;
+	pair->server = server;
 	KUNIT_ASSERT_EQ(test, kit_connect(pair->client, KIT_PORT), 0);
 	event = kit_next(pair->cr_evd);
 	KUNIT_ASSERT_EQ(test, (int)event.event_number,
@@ -319,5 +323,15 @@ void kit_pair(struct kunit *test, struct kit_pair *pair,
 	event = kit_next(pair->conn_evd);
 	KUNIT_ASSERT_EQ(test, (int)event.event_number,
 			(int)DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+EXPORT_SYMBOL_GPL(kit_pair_connect);
+
+void kit_pair(struct kunit *test, struct kit_pair *pair,
+	      struct dat_evd *recv, struct dat_evd *request, int depth)
+{
+	kit_pair_listen(test, pair);
+	kit_pair_connect(test, pair,
+			 kit_ep(test, recv, request, pair->conn_evd, depth),
+			 kit_ep(test, recv, request, pair->conn_evd, depth));
 }
 EXPORT_SYMBOL_GPL(kit_pair);

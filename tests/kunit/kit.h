@@ -163,5 +163,9 @@ int kit_connect(struct dat_ep *ep, u16 port);
 /* EVDs may be NULL: then each EP has hidden ones and depth 0. */
 void kit_pair(struct kunit *test, struct kit_pair *pair,
 	      struct dat_evd *recv, struct dat_evd *request, int depth);
+/* Another connection through the same service point, of EPs that are given. */
+void kit_pair_connect(struct kunit *test, struct kit_pair *pair,
+		      struct dat_ep *client, struct dat_ep *server);
+void kit_pair_listen(struct kunit *test, struct kit_pair *pair);
 
 #endif /* _KIT_H */

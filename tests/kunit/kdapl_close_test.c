@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The end of a connection: who says what when, what becomes of what was posted,
+ * and that there is one end to each connection.
+ */
+#include <linux/module.h>
+
+#include "../../drivers/kdapl/ep.h"
+#include "kit.h"
+
+#define EV(name)	DAT_CONNECTION_EVENT_##name
+
+/* The terminal events of both ends, one each, in either order. */
+static void close_expect_both(struct kunit *test, struct kit_pair *pair,
+			      enum dat_event_number client,
+			      enum dat_event_number server)
+{
+	bool seen_client = false, seen_server = false;
+	struct dat_event event;
+	struct dat_ep *ep;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		event = kit_next(pair->conn_evd);
+		ep = event.event_data.connect_event_data.ep_handle;
+		if (ep == pair->client) {
+			KUNIT_EXPECT_FALSE(test, seen_client);
+			KUNIT_EXPECT_EQ(test, (int)event.event_number,
+					(int)client);
+			seen_client = true;
+		} else {
+			KUNIT_EXPECT_PTR_EQ(test, ep, pair->server);
+			KUNIT_EXPECT_FALSE(test, seen_server);
+			KUNIT_EXPECT_EQ(test, (int)event.event_number,
+					(int)server);
+			seen_server = true;
+		}
+		KUNIT_EXPECT_EQ(test, (int)kit_state(ep),
+				DAT_EP_STATE_DISCONNECTED);
+	}
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(pair->conn_evd, &event), -EAGAIN);
+}
+
+static void kdapl_close_abrupt(struct kunit *test)
+{
+	struct kit_pair pair;
+
+	kit_pair(test, &pair, NULL, NULL, 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.client,
+						DAT_CLOSE_ABRUPT_FLAG), 0);
+	close_expect_both(test, &pair, EV(DISCONNECTED), EV(DISCONNECTED));
+	/* Again is no error and no event. */
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.client,
+						DAT_CLOSE_ABRUPT_FLAG), 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(pair.client), 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(pair.server), 0);
+	kit_pair_connect(test, &pair, pair.client, pair.server);
+}
+
+/* The DREQ waits for the posted send; new ones are refused meanwhile. */
+static void kdapl_close_graceful(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	struct kit_pair pair;
+	struct dat_event event;
+
+	kit_pair(test, &pair, evd, evd, 4);
+	KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, 1, 0), 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.client,
+						DAT_CLOSE_GRACEFUL_FLAG), 0);
+	KUNIT_EXPECT_EQ(test, (int)kit_state(pair.client),
+			DAT_EP_STATE_DISCONNECT_PENDING);
+	KUNIT_EXPECT_LT(test, kit_post_send(pair.client, 2, 0), 0);
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 0U);
+	KUNIT_EXPECT_EQ(test, (int)fake_qp_state(kit_qp(pair.client)),
+			(int)IB_QPS_RTS);
+	fake_qp_complete(kit_qp(pair.client), true, 1, IB_WC_SUCCESS);
+	close_expect_both(test, &pair, EV(DISCONNECTED), EV(DISCONNECTED));
+	event = kit_next(evd);
+	KUNIT_EXPECT_EQ(test, (int)event.event_data.dto_completion_event_data
+			.status, DAT_DTO_SUCCESS);
+}
+
+/* Until the peer has answered the QP stays alive and acknowledges. */
+static void kdapl_close_qp_alive_until_drep(struct kunit *test)
+{
+	struct kit_pair pair;
+
+	kit_pair(test, &pair, NULL, NULL, 0);
+	fake_cm_script.no_connect = true;
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.client,
+						DAT_CLOSE_GRACEFUL_FLAG), 0);
+	KUNIT_ASSERT_TRUE(test,
+			  KIT_WAIT(fake_cm_count(FAKE_CM_DISCONNECT) == 1));
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, (int)fake_qp_state(kit_qp(pair.client)),
+			(int)IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, fake_cm_event(pair.client->id,
+					    RDMA_CM_EVENT_DISCONNECTED, 0, NULL,
+					    0), 0);
+	KIT_EXPECT_EVENT(test, pair.conn_evd, EV(DISCONNECTED));
+}
+
+/* Both at once. */
+static void kdapl_close_crossing(struct kunit *test)
+{
+	struct kit_pair pair;
+
+	kit_pair(test, &pair, NULL, NULL, 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.client,
+						DAT_CLOSE_GRACEFUL_FLAG), 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.server,
+						DAT_CLOSE_GRACEFUL_FLAG), 0);
+	close_expect_both(test, &pair, EV(DISCONNECTED), EV(DISCONNECTED));
+}
+
+/* A DREQ is answered, also when the connection is over: else the peer hangs. */
+static void kdapl_close_dreq_answered(struct kunit *test)
+{
+	struct kit_pair pair;
+	struct dat_event event;
+	unsigned int before;
+
+	kit_pair(test, &pair, NULL, NULL, 0);
+	fake_cm_script.no_connect = true;
+	before = fake_cm_count(FAKE_CM_DISCONNECT);
+	KUNIT_EXPECT_EQ(test, fake_cm_event(pair.server->id,
+					    RDMA_CM_EVENT_DISCONNECTED, 0, NULL,
+					    0), 0);
+	event = kit_next(pair.conn_evd);
+	KUNIT_EXPECT_EQ(test, (int)event.event_number, (int)EV(DISCONNECTED));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(fake_cm_count(FAKE_CM_DISCONNECT) >
+					 before));
+	before = fake_cm_count(FAKE_CM_DISCONNECT);
+	KUNIT_EXPECT_EQ(test, fake_cm_event(pair.server->id,
+					    RDMA_CM_EVENT_DISCONNECTED, 0, NULL,
+					    0), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(fake_cm_count(FAKE_CM_DISCONNECT) >
+					 before));
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(pair.conn_evd, &event), -EAGAIN);
+}
+
+/* The CM has no memory for a DREQ: it is sent later. */
+static void kdapl_close_dreq_retried(struct kunit *test)
+{
+	struct kit_pair pair;
+
+	kit_pair(test, &pair, NULL, NULL, 0);
+	fake_cm_fail(FAKE_CM_DISCONNECT, 1, 3, -ENOMEM);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.client,
+						DAT_CLOSE_GRACEFUL_FLAG), 0);
+	close_expect_both(test, &pair, EV(DISCONNECTED), EV(DISCONNECTED));
+	KUNIT_EXPECT_EQ(test, fake_cm_fail_left(), 0U);
+}
+
+/*
+ * On one EVD: successes, then what was flushed, then DISCONNECTED, the last
+ * event of all, whoever flushes.
+ */
+static const struct close_flush_case {
+	const char *name;
+	enum fake_flush flush;
+} close_flush_cases[] = {
+	{ "at once", FAKE_FLUSH_INLINE },
+	{ "later", FAKE_FLUSH_WORKER },
+	{ "never", FAKE_FLUSH_NEVER },
+};
+
+static void close_flush_desc(const struct close_flush_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(close_flush, close_flush_cases, close_flush_desc);
+
+static void kdapl_close_flush_order(struct kunit *test)
+{
+	const struct close_flush_case *c = test->param_value;
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DEFAULT_FLAG);
+	struct dat_dto_completion_event_data *dto;
+	struct dat_event event;
+	struct kit_pair pair;
+	int i;
+
+	kit_pair_listen(test, &pair);
+	kit_pair_connect(test, &pair,
+			 kit_ep(test, evd, evd, pair.conn_evd, 12),
+			 kit_ep(test, NULL, NULL, pair.conn_evd, 0));
+	fake_script.flush = c->flush;
+	fake_script.delay_us = 500;
+	for (i = 0; i < 12; i++)
+		KUNIT_ASSERT_EQ(test, kit_post_recv(pair.client, i), 0);
+	for (i = 0; i < 4; i++)
+		KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, 100 + i, 0),
+				0);
+	fake_qp_complete(kit_qp(pair.client), false, 5, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.client,
+						DAT_CLOSE_ABRUPT_FLAG), 0);
+	/* With DISCONNECTED dequeued, all 16 are there without waiting. */
+	for (i = 0; i < 2; i++)
+		KIT_EXPECT_EVENT(test, pair.conn_evd, EV(DISCONNECTED));
+	for (i = 0; i < 16; i++) {
+		KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), 0);
+		dto = &event.event_data.dto_completion_event_data;
+		KUNIT_EXPECT_PTR_EQ(test, dto->ep_handle, pair.client);
+		if (dto->user_cookie.as_index < 5)
+			KUNIT_EXPECT_EQ(test, (int)dto->status,
+					DAT_DTO_SUCCESS);
+		else
+			KUNIT_EXPECT_EQ(test, (int)dto->status,
+					DAT_DTO_ERR_FLUSHED);
+	}
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
+}
+
+/* A failed completion breaks the connection; each status but a flush does. */
+static void kdapl_close_broken(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	struct kit_pair pair;
+	struct dat_event event;
+
+	kit_pair(test, &pair, evd, evd, 4);
+	KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, 1, 0), 0);
+	fake_qp_complete(kit_qp(pair.client), true, 1, IB_WC_RETRY_EXC_ERR);
+	close_expect_both(test, &pair, EV(BROKEN), EV(DISCONNECTED));
+	event = kit_next(evd);
+	KUNIT_EXPECT_EQ(test, (int)event.event_data.dto_completion_event_data
+			.status, DAT_DTO_ERR_TRANSPORT);
+}
+
+/* A flush while connected: the responder's way of hearing of an error. */
+static void kdapl_close_flush_while_connected(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	struct kit_pair pair;
+
+	kit_pair(test, &pair, evd, evd, 4);
+	KUNIT_ASSERT_EQ(test, kit_post_recv(pair.client, 1), 0);
+	fake_qp_complete(kit_qp(pair.client), false, 1, IB_WC_WR_FLUSH_ERR);
+	close_expect_both(test, &pair, EV(BROKEN), EV(DISCONNECTED));
+}
+
+/* The provider gives the QP up: BROKEN, and one asynchronous error. */
+static void kdapl_close_qp_fatal(struct kunit *test)
+{
+	struct dat_event event;
+	struct kit_pair pair;
+
+	kit_pair(test, &pair, NULL, NULL, 0);
+	fake_qp_event(kit_qp(pair.client), IB_EVENT_QP_FATAL);
+	close_expect_both(test, &pair, EV(BROKEN), EV(DISCONNECTED));
+	event = KIT_EXPECT_EVENT(test, to_kit(test)->async,
+				 DAT_ASYNC_ERROR_EP_BROKEN);
+	KUNIT_EXPECT_PTR_EQ(test, event.event_data.asynch_error_event_data
+			    .dat_handle, (void *)pair.client);
+	KUNIT_EXPECT_EQ(test, event.event_data.asynch_error_event_data.reason,
+			(int)DAT_EP_TRANSFER_TO_ERROR);
+}
+
+/* Freeing a connected EP tells the peer, and leaves no event behind. */
+static void kdapl_close_by_free(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	struct kit_pair pair;
+	struct dat_event event;
+	int i;
+
+	kit_pair(test, &pair, evd, evd, 4);
+	for (i = 0; i < 4; i++)
+		KUNIT_ASSERT_EQ(test, kit_post_recv(pair.client, i), 0);
+	fake_qp_complete(kit_qp(pair.client), false, 2, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_ep_free(pair.client), 0);
+	event = KIT_EXPECT_EVENT(test, pair.conn_evd, EV(DISCONNECTED));
+	KUNIT_EXPECT_PTR_EQ(test, event.event_data.connect_event_data.ep_handle,
+			    pair.server);
+	KUNIT_EXPECT_EQ(test, kit_drain(evd), 0U);
+	KUNIT_EXPECT_EQ(test, kit_drain(pair.conn_evd), 0U);
+}
+
+/* While the events of the last attempt are queued there are no slots for more. */
+static void kdapl_close_events_queued(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
+	struct dat_ep *ep = kit_ep(test, NULL, NULL, evd, 0);
+
+	KUNIT_ASSERT_EQ(test, kit_connect(ep, 4999), 0);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(kit_state(ep) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep), 0);
+	KUNIT_EXPECT_EQ(test, kit_connect(ep, 4999), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, (int)kit_state(ep), DAT_EP_STATE_UNCONNECTED);
+	KIT_EXPECT_EVENT(test, evd, EV(NON_PEER_REJECTED));
+	KUNIT_EXPECT_EQ(test, kit_connect(ep, 4999), 0);
+}
+
+static struct kunit_case kdapl_close_cases[] = {
+	KUNIT_CASE(kdapl_close_abrupt),
+	KUNIT_CASE(kdapl_close_graceful),
+	KUNIT_CASE(kdapl_close_qp_alive_until_drep),
+	KUNIT_CASE(kdapl_close_crossing),
+	KUNIT_CASE(kdapl_close_dreq_answered),
+	KUNIT_CASE(kdapl_close_dreq_retried),
+	KUNIT_CASE_PARAM(kdapl_close_flush_order, close_flush_gen_params),
+	KUNIT_CASE(kdapl_close_broken),
+	KUNIT_CASE(kdapl_close_flush_while_connected),
+	KUNIT_CASE(kdapl_close_qp_fatal),
+	KUNIT_CASE(kdapl_close_by_free),
+	KUNIT_CASE(kdapl_close_events_queued),
+	{}
+};
+
+static struct kunit_suite kdapl_close_suite = {
+	.name = "kdapl_close",
+	.init = kit_init,
+	.exit = kit_exit,
+	.test_cases = kdapl_close_cases,
+};
+
+kunit_test_suite(kdapl_close_suite);
+
+MODULE_DESCRIPTION("Suite: ending connections");
+MODULE_IMPORT_NS(KDAPL_KUNIT);
+MODULE_LICENSE("GPL");
