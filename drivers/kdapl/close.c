@@ -29,31 +29,19 @@
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 #include <linux/minmax.h>
-#include <rdma/ib_verbs.h>
 
 #include "cm.h"
 #include "dto.h"
 #include "ep.h"
 #include "ep_state.h"
-#include "evd.h"
 #include "ia.h"
 #include "main.h"
-#include "upcall.h"
 
 enum {
 	CLOSE_DOUBT_MS = 1000,
 	/* A DREQ or DREP that the CM could not send is tried again. */
 	CLOSE_RETRY_MS = 20,
-	/* CQs of closing EPs are polled from the first to the second of these. */
-	CLOSE_POLL_MIN_MS = 1,
-	CLOSE_POLL_MAX_MS = 50,
 };
-
-static void close_set_phase(struct dat_ep *ep, enum kdapl_close_phase phase)
-{
-	WRITE_ONCE(ep->phase, phase);
-	ep->poll_ms = CLOSE_POLL_MIN_MS;
-}
 
 static bool close_connected(struct dat_ep *ep)
 {
@@ -90,209 +78,23 @@ static void close_disconnect(struct dat_ep *ep)
 	ep->dreq_due = kdapl_cm_ops->disconnect(ep->id) == -ENOMEM;
 }
 
-static void close_poll_cqs(struct dat_ep *ep)
-{
-	struct dat_evd *req = ep->req.evd;
-	struct dat_evd *recv = ep->recv.evd;
-
-	if (req)
-		kdapl_cq_drain(req);
-	if (recv && recv != req)
-		kdapl_cq_drain(recv);
-}
-
-/**
- * kdapl_close_drop_qp - destroy the QP and report what it still had
- * @ep: the EP
- *
- * When ib_destroy_qp() has returned nothing completes any more, so a context
- * that is not home after the CQs were polled empty never will be. Posts are held
- * back meanwhile; both gates are left at HOLD for the caller to move.
- *
- * Context: the EP's work.
- */
-void kdapl_close_drop_qp(struct dat_ep *ep)
-{
-	struct ib_qp *qp;
-	unsigned long flags;
-
-	/* iw_cm has a reference on the QP that goes with the id. */
-	if (ep->obj.ia->iwarp)
-		kdapl_connect_drop_id(ep);
-
-	spin_lock_irqsave(&ep->lock, flags);
-	kdapl_dto_set_gate(&ep->req, KDAPL_QUEUE_HOLD);
-	kdapl_dto_set_gate(&ep->recv, KDAPL_QUEUE_HOLD);
-	qp = ep->qp;
-	ep->qp = NULL;
-	spin_unlock_irqrestore(&ep->lock, flags);
-
-	if (qp) {
-		int ret = ib_destroy_qp(qp);
-
-		if (ret)
-			pr_err("%s: ep %u: ib_destroy_qp failed: %d\n",
-			       ep->obj.ia->name, ep->obj.id, ret);
-	}
-	close_poll_cqs(ep);
-	kdapl_dto_flush_software(&ep->req);
-	kdapl_dto_flush_software(&ep->recv);
-	ep->qp_past_init = false;
-	ep->qp_error = false;
-}
-
-/* Everything is home: DISCONNECTED, and the event that says so, the last. */
-static void close_finish(struct dat_ep *ep)
-{
-	struct dat_event event = {
-		.event_data.connect_event_data.ep_handle = ep,
-	};
-	struct dat_connection_event_data *data =
-		&event.event_data.connect_event_data;
-	struct kdapl_post post = {
-		.kind = KDAPL_SLOT_CONN,
-		.owner = ep,
-		.notify = true,
-	};
-	unsigned long flags;
-	bool ended;
-
-	spin_lock_irqsave(&ep->lock, flags);
-	close_set_phase(ep, KDAPL_CLOSE_DONE);
-	ended = ep->state != DAT_EP_STATE_DISCONNECTED;
-	if (ended)
-		kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
-	event.event_number = ep->terminal;
-	if (ep->terminal == DAT_CONNECTION_EVENT_PEER_REJECTED &&
-	    ep->pdata_in_len) {
-		data->private_data_size = ep->pdata_in_len;
-		data->private_data = ep->pdata_in;
-	}
-	if (ended && ep->terminal && !ep->freeing)
-		kdapl_evd_post(ep->config.connect_evd, &event, &post);
-	spin_unlock_irqrestore(&ep->lock, flags);
-
-	/* What was held back between the flush and the move of the gates. */
-	if (!ep->qp) {
-		kdapl_dto_flush_software(&ep->req);
-		kdapl_dto_flush_software(&ep->recv);
-	}
-	if (ep->config.connect_evd)
-		kdapl_evd_unclaim_conn(ep->config.connect_evd, ep);
-}
-
-/*
- * Reports the requests that GRACE held back, as far as nothing in front of them
- * is still with the provider. Nothing new is held back by now.
- */
-static void close_flush_held(struct kdapl_queue *queue)
-{
-	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
-	struct dat_evd *evd = queue->evd;
-	struct kdapl_wr *wr;
-	unsigned long flags;
-	bool any = false;
-
-	spin_lock_irqsave(&evd->lock, flags);
-	while (queue->tail != smp_load_acquire(&queue->head)) {
-		wr = &queue->wr[queue->tail & queue->mask];
-		if (!(wr->flags & KDAPL_WR_HELD))
-			break;
-		wc.wr_id = (uintptr_t)wr;
-		kdapl_dto_complete_locked(evd, &wc);
-		any = true;
-	}
-	spin_unlock_irqrestore(&evd->lock, flags);
-	if (any)
-		kdapl_upcall_trigger(evd);
-}
-
-static bool close_all_home(struct dat_ep *ep)
-{
-	if (kdapl_dto_outstanding(&ep->req))
-		close_flush_held(&ep->req);
-	return !kdapl_dto_outstanding(&ep->req) &&
-	       !kdapl_dto_outstanding(&ep->recv);
-}
-
-/* One look at a QP in error. */
-static void close_flush_look(struct dat_ep *ep)
-{
-	close_poll_cqs(ep);
-	if (!close_all_home(ep)) {
-		if (time_before(jiffies, ep->phase_deadline) &&
-		    !kdapl_ia_removing(ep->obj.ia)) {
-			ep->poll_ms = min_t(unsigned int, 2 * ep->poll_ms,
-					    CLOSE_POLL_MAX_MS);
-			return;
-		}
-		pr_warn_ratelimited("%s: ep %u: %u requests and %u receives were not flushed, QP destroyed\n",
-				    ep->obj.ia->name, ep->obj.id,
-				    kdapl_dto_outstanding(&ep->req),
-				    kdapl_dto_outstanding(&ep->recv));
-		kdapl_close_drop_qp(ep);
-	}
-	close_finish(ep);
-}
-
-/* Successes that were suppressed show only through what follows them. */
-static void close_mark(struct dat_ep *ep)
-{
-	if (READ_ONCE(ep->req.suppressed))
-		kdapl_dto_post_marker(&ep->req);
-}
-
-/* Moves a gate if nobody else has; returns the head of that moment. */
-static u32 close_hold(struct kdapl_queue *queue, enum kdapl_queue_gate from,
-		      enum kdapl_queue_gate to)
-{
-	unsigned long flags;
-	u32 head;
-
-	spin_lock_irqsave(&queue->post_lock, flags);
-	if (queue->gate == from)
-		queue->gate = to;
-	head = queue->head;
-	spin_unlock_irqrestore(&queue->post_lock, flags);
-	return head;
-}
-
-/* The move to error. From here on only the flush is waited for. */
-static void close_flush(struct dat_ep *ep)
-{
-	close_set_phase(ep, KDAPL_CLOSE_FLUSH);
-	ep->phase_deadline = jiffies + msecs_to_jiffies(kdapl_flush_timeout_ms);
-
-	/* A QP that never left INIT flushes nothing. */
-	if (!ep->qp || !ep->qp_past_init || kdapl_ep_qp_error(ep)) {
-		kdapl_close_drop_qp(ep);
-		close_finish(ep);
-		return;
-	}
-	ep->qp_error = true;
-	/* From now on the QP itself flushes what is posted. */
-	close_hold(&ep->req, KDAPL_QUEUE_HOLD, KDAPL_QUEUE_OPEN);
-	close_mark(ep);
-	close_flush_look(ep);
-}
-
 void kdapl_close_fail(struct dat_ep *ep, enum dat_event_number event)
 {
 	close_decide(ep, event);
 	kdapl_connect_drop_id(ep);
-	close_flush(ep);
+	kdapl_flush_start(ep);
 }
 
 static void close_start_dreq(struct dat_ep *ep)
 {
-	close_set_phase(ep, KDAPL_CLOSE_DREQ);
+	kdapl_flush_set_phase(ep, KDAPL_CLOSE_DREQ);
 	close_disconnect(ep);
 }
 
 static void close_start_drain(struct dat_ep *ep)
 {
-	close_set_phase(ep, KDAPL_CLOSE_DRAIN);
-	close_mark(ep);
+	kdapl_flush_set_phase(ep, KDAPL_CLOSE_DRAIN);
+	kdapl_flush_mark(ep);
 }
 
 /* The peer's DREQ came before ours: no request of ours may reach it any more. */
@@ -301,16 +103,16 @@ static void close_start_grace(struct dat_ep *ep)
 	close_decide(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	if (ep->obj.ia->iwarp || !kdapl_dto_outstanding(&ep->req)) {
 		close_disconnect(ep);
-		close_flush(ep);
+		kdapl_flush_start(ep);
 		return;
 	}
 
-	close_set_phase(ep, KDAPL_CLOSE_GRACE);
+	kdapl_flush_set_phase(ep, KDAPL_CLOSE_GRACE);
 	ep->phase_deadline = jiffies + msecs_to_jiffies(kdapl_drep_grace_ms);
 
-	ep->hold_head = close_hold(&ep->req, KDAPL_QUEUE_OPEN,
-				   KDAPL_QUEUE_HOLD);
-	close_mark(ep);
+	ep->hold_head = kdapl_flush_move_gate(&ep->req, KDAPL_QUEUE_OPEN,
+					      KDAPL_QUEUE_HOLD);
+	kdapl_flush_mark(ep);
 }
 
 /* Requests from before the DREQ are done; those held back do not count. */
@@ -326,7 +128,7 @@ static void close_abrupt(struct dat_ep *ep, enum dat_event_number event)
 	close_decide(ep, event);
 	if (ep->phase != KDAPL_CLOSE_DREQ)
 		close_disconnect(ep);
-	close_flush(ep);
+	kdapl_flush_start(ep);
 }
 
 /**
@@ -371,12 +173,12 @@ static void close_disconnected(struct dat_ep *ep)
 	case KDAPL_CLOSE_DOUBT:
 		close_decide(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 		close_disconnect(ep);
-		close_flush(ep);
+		kdapl_flush_start(ep);
 		break;
 	case KDAPL_CLOSE_DREQ:
 		/* If it was a DREQ that crossed ours, it wants a DREP. */
 		close_disconnect(ep);
-		close_flush(ep);
+		kdapl_flush_start(ep);
 		break;
 	case KDAPL_CLOSE_GRACE:
 		break;
@@ -410,27 +212,21 @@ static void close_look(struct dat_ep *ep)
 
 	switch (ep->phase) {
 	case KDAPL_CLOSE_DRAIN:
-		close_poll_cqs(ep);
+		kdapl_flush_poll(ep);
 		if (late || !kdapl_dto_outstanding(&ep->req))
 			close_start_dreq(ep);
 		if (late)
-			close_flush(ep);
-		else
-			ep->poll_ms = min_t(unsigned int, 2 * ep->poll_ms,
-					    CLOSE_POLL_MAX_MS);
+			kdapl_flush_start(ep);
 		break;
 	case KDAPL_CLOSE_DREQ:
 		if (late)
-			close_flush(ep);
+			kdapl_flush_start(ep);
 		break;
 	case KDAPL_CLOSE_GRACE:
-		close_poll_cqs(ep);
+		kdapl_flush_poll(ep);
 		if (close_grace_over(ep)) {
 			close_disconnect(ep);
-			close_flush(ep);
-		} else {
-			ep->poll_ms = min_t(unsigned int, 2 * ep->poll_ms,
-					    CLOSE_POLL_MAX_MS);
+			kdapl_flush_start(ep);
 		}
 		break;
 	case KDAPL_CLOSE_DOUBT:
@@ -442,7 +238,7 @@ static void close_look(struct dat_ep *ep)
 			kdapl_close_fail(ep, DAT_CONNECTION_EVENT_BROKEN);
 		break;
 	case KDAPL_CLOSE_FLUSH:
-		close_flush_look(ep);
+		kdapl_flush_look(ep);
 		break;
 	case KDAPL_CLOSE_NONE:
 	case KDAPL_CLOSE_DONE:
@@ -468,7 +264,7 @@ void kdapl_close_run(struct dat_ep *ep, unsigned long todo)
 	if (todo & BIT(KDAPL_EP_TODO_FLUSHED) &&
 	    ep->phase == KDAPL_CLOSE_NONE &&
 	    (close_connected(ep) || close_pending(ep))) {
-		close_set_phase(ep, KDAPL_CLOSE_DOUBT);
+		kdapl_flush_set_phase(ep, KDAPL_CLOSE_DOUBT);
 		ep->phase_deadline = jiffies + msecs_to_jiffies(CLOSE_DOUBT_MS);
 	}
 	close_look(ep);
@@ -533,40 +329,9 @@ void kdapl_close_free(struct dat_ep *ep)
 		if (ep->qp_error && ep->phase == KDAPL_CLOSE_DONE &&
 		    (kdapl_dto_outstanding(&ep->req) ||
 		     kdapl_dto_outstanding(&ep->recv)))
-			close_flush(ep);
+			kdapl_flush_start(ep);
 		break;
 	default:
 		break;
 	}
-}
-
-void kdapl_close_now(struct dat_ep *ep, enum dat_event_number event)
-{
-	unsigned long flags;
-
-	kdapl_connect_drop_id(ep);
-	kdapl_close_drop_qp(ep);
-
-	spin_lock_irqsave(&ep->lock, flags);
-	ep->gone = true;
-	switch (ep->state) {
-	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
-	case DAT_EP_STATE_COMPLETION_PENDING:
-	case DAT_EP_STATE_CONNECTED:
-	case DAT_EP_STATE_DISCONNECT_PENDING:
-		if (!ep->terminal)
-			ep->terminal = event;
-		break;
-	case DAT_EP_STATE_DISCONNECTED:
-		break;
-	default:
-		ep->terminal = 0;
-		break;
-	}
-	spin_unlock_irqrestore(&ep->lock, flags);
-	close_finish(ep);
-	kdapl_dto_set_gate(&ep->req, KDAPL_QUEUE_CLOSED);
-	kdapl_dto_set_gate(&ep->recv, KDAPL_QUEUE_CLOSED);
-	kdapl_dto_flush_software(&ep->req);
-	kdapl_dto_flush_software(&ep->recv);
 }

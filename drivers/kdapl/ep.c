@@ -75,7 +75,7 @@ static int ep_reset(struct dat_ep *ep)
 	if (ret)
 		return ret;
 	kdapl_connect_drop_id(ep);
-	kdapl_close_drop_qp(ep);
+	kdapl_flush_drop_qp(ep);
 
 	spin_lock_irqsave(&ep->lock, flags);
 	ep->qp = qp.qp;
@@ -103,7 +103,7 @@ static void ep_work(struct work_struct *work)
 	if (todo & BIT(KDAPL_EP_TODO_FREE))
 		ep->freeing = true;
 	if (todo & BIT(KDAPL_EP_TODO_REMOVE)) {
-		kdapl_close_now(ep, DAT_CONNECTION_EVENT_BROKEN);
+		kdapl_flush_now(ep, DAT_CONNECTION_EVENT_BROKEN);
 		if (ep->hidden_evd)
 			kdapl_evd_remove_device(ep->hidden_evd);
 		complete_all(&ep->removed);
@@ -123,7 +123,7 @@ static void ep_work(struct work_struct *work)
 
 	if (ep->freeing && !kdapl_ep_closing(ep)) {
 		kdapl_connect_drop_id(ep);
-		kdapl_close_drop_qp(ep);
+		kdapl_flush_drop_qp(ep);
 		complete_all(&ep->freed);
 		return;
 	}

@@ -135,6 +135,9 @@ struct dat_ep {
 	unsigned long phase_deadline;
 	unsigned int poll_ms;
 	u32 hold_head;			/* req.head when the gate went to HOLD */
+	u32 flush_head_req;		/* heads when the QP went to error */
+	u32 flush_head_recv;
+	unsigned long flush_since;	/* jiffies */
 	bool id_connected;		/* rdma_disconnect() has something to do */
 	bool dreq_due;			/* the CM could not send it: try again */
 	bool reg_wait;			/* ESTABLISHED waits for registrations */
@@ -212,11 +215,23 @@ void kdapl_close_run(struct dat_ep *ep, unsigned long todo);
 void kdapl_close_fail(struct dat_ep *ep, enum dat_event_number event);
 /* Jiffies of the next look at the EP, 0 for none. */
 unsigned long kdapl_close_next_look(struct dat_ep *ep);
-/* Ends all without waiting: no id, no QP, everything reported. */
-void kdapl_close_now(struct dat_ep *ep, enum dat_event_number event);
-/* Destroys the QP and reports what it had. */
-void kdapl_close_drop_qp(struct dat_ep *ep);
 /* Begins to take a freed EP down. */
 void kdapl_close_free(struct dat_ep *ep);
+
+/* flush.c: the last phase, all in the EP's work */
+void kdapl_flush_set_phase(struct dat_ep *ep, enum kdapl_close_phase phase);
+/* Moves completions into the rings, for the consumer or not. */
+void kdapl_flush_poll(struct dat_ep *ep);
+/* Moves a gate if nobody else has; returns the head of that moment. */
+u32 kdapl_flush_move_gate(struct kdapl_queue *queue,
+			  enum kdapl_queue_gate from, enum kdapl_queue_gate to);
+void kdapl_flush_mark(struct dat_ep *ep);
+/* The move to error. From here on only the flush is waited for. */
+void kdapl_flush_start(struct dat_ep *ep);
+void kdapl_flush_look(struct dat_ep *ep);
+/* Destroys the QP and reports what it had. */
+void kdapl_flush_drop_qp(struct dat_ep *ep);
+/* Ends all without waiting: no id, no QP, everything reported. */
+void kdapl_flush_now(struct dat_ep *ep, enum dat_event_number event);
 
 #endif /* _KDAPL_EP_H */
