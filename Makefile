@@ -6,7 +6,7 @@ KDIR ?= $(shell scripts/kdir)
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 INSTALL_MOD_DIR ?= updates
 
-export ONLY JOBS V ACCEL MEM SMP KERNEL KERNEL_ARGS BOOT_LIMIT SILENCE_LIMIT RUN_LIMIT
+export TEST_KERNEL ONLY JOBS V ACCEL MEM SMP KERNEL KERNEL_ARGS BOOT_LIMIT SILENCE_LIMIT RUN_LIMIT
 
 .PHONY: modules modules_install clean run shell test model check dkms-install help check-kdir
 

@@ -20,5 +20,5 @@ qemu_args()
 		# A panic ends the machine, and an oops is a panic.
 		-append "console=ttyS0 panic=-1 oops=panic loglevel=${LOGLEVEL:-6} \
 log_buf_len=8M no_timer_check nokaslr mitigations=off random.trust_cpu=on \
-kdapl.mode=$3 ${*:4} ${KERNEL_ARGS:-}")
+kunit.enable=1 kdapl.mode=$3 ${*:4} ${KERNEL_ARGS:-}")
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 #
-# What scenarios are written with. See Documentation/testing.rst.
+# What scenarios are written with. See Documentation/testing.rst. A scenario
+# starts with  . /lib/kdapl/lib.sh
 
 # The two ends. Both are in one network namespace, and packets between them
 # still cross the wire; setup_veth() says how and why.
@@ -43,7 +44,7 @@ not_ok()
 {
 	echo "not ok - $1: ${2:-}"
 	report "not_ok $1 # ${2:-no reason given}"
-	# For the exit status of the script: see scenario_ended.
+	# For the exit status of the script: see the end of run_scenario() in agent.sh.
 	: >/tmp/failed
 }
 
@@ -194,42 +195,49 @@ setup_veth()
 	for _sysctl in /proc/sys/net/ipv4/conf/*/rp_filter; do
 		echo 0 >"$_sysctl"
 	done
-	ip addr add $IP0/24 dev $NET0 &&
-	ip addr add $IP1/24 dev $NET1 &&
-	ip addr add $IP0_6/64 dev $NET0 nodad &&
-	ip addr add $IP1_6/64 dev $NET1 nodad &&
-	ip link set $NET0 up &&
-	ip link set $NET1 up || return 1
-
-	setup_rules $NET0 $IP1 $IP1_6 100 &&
-	setup_rules $NET1 $IP0 $IP0_6 101 || return 1
-	# Local addresses come after these rules.
-	for _family in -4 -6; do
-		ip $_family rule add pref 1000 lookup local &&
-		ip $_family rule del pref 0 || return 1
-	done
+	# One process for each family: starting one is slow in emulation.
+	ip -batch - <<-BATCH || return 1
+		addr add $IP0/24 dev $NET0
+		addr add $IP1/24 dev $NET1
+		addr add $IP0_6/64 dev $NET0 nodad
+		addr add $IP1_6/64 dev $NET1 nodad
+		link set $NET0 up
+		link set $NET1 up
+	BATCH
+	rules 4 add $IP0 $IP1 && rules 6 add $IP0_6 $IP1_6 || return 1
 	wait_until "ping -c 1 -w 2 -I $IP0 $IP1 >/dev/null 2>&1" 10
 }
 
-setup_rules()
+# rules <4|6> <add|del> <address of end 0> <address of end 1>: local addresses
+# come after these rules, and back.
+rules()
 {
-	ip route add "$2" dev "$1" table "$4" &&
-	ip -6 route add "$3" dev "$1" table "$4" || return 1
-	for _key in "iif lo" "iif $1" "oif $1"; do
-		# shellcheck disable=SC2086 # two words
-		ip rule add pref 10 $_key to "$2" lookup "$4" &&
-		ip -6 rule add pref 10 $_key to "$3" lookup "$4" || return 1
-	done
+	if [ "$2" = add ]; then
+		_routes="route add $4 dev $NET0 table 100
+			route add $3 dev $NET1 table 101"
+		_local=1000 _gone=0
+	else
+		_routes=
+		_local=0 _gone=1000
+	fi
+	ip "-$1" -batch - <<-BATCH
+		$_routes
+		rule $2 pref 10 iif lo to $4 lookup 100
+		rule $2 pref 10 iif $NET0 to $4 lookup 100
+		rule $2 pref 10 oif $NET0 to $4 lookup 100
+		rule $2 pref 10 iif lo to $3 lookup 101
+		rule $2 pref 10 iif $NET1 to $3 lookup 101
+		rule $2 pref 10 oif $NET1 to $3 lookup 101
+		rule add pref $_local lookup local
+		rule del pref $_gone lookup local
+	BATCH
 }
 
 teardown_veth()
 {
 	[ -d /sys/class/net/$NET0 ] || return 0
-	for _family in -4 -6; do
-		ip $_family rule add pref 0 lookup local 2>/dev/null
-		ip $_family rule del pref 1000 2>/dev/null
-		while ip $_family rule del pref 10 2>/dev/null; do :; done
-	done
+	rules 4 del $IP0 $IP1
+	rules 6 del $IP0_6 $IP1_6
 	ip link del $NET0
 }
 
@@ -316,6 +324,7 @@ dmesg_mark()
 }
 
 # Fails if the mark itself has been overwritten: then the log is incomplete.
+# shellcheck disable=SC2120 # the argument is for agent.sh
 dmesg_since()
 {
 	_mark=$(cat "${1:-/tmp/mark}")
@@ -328,5 +337,6 @@ dmesg_since()
 # dmesg_has <extended regular expression>: since the last mark.
 dmesg_has()
 {
+	# shellcheck disable=SC2119
 	dmesg_since | grep -qE "$1"
 }
