@@ -14,7 +14,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
 out=${BUILD:-$top/build}/model
 jobs=${JOBS:-2}
-limit=${MODEL_TIMEOUT:-120}
+limit=${MODEL_TIMEOUT:-180}
 memlim=${MODEL_MEM_MB:-4000}
 
 # one_run name expected flags
