@@ -78,20 +78,16 @@ if [ "${1-}" = --one ]; then
 	exit 0
 fi
 
-lost='assertion violated  !(lost_wakeup)'
-overlap='assertion violated (incall==0)'
-after='assertion violated  !(down)'
-uaf='assertion violated  !(freed)'
-deadlock='invalid end state'
-
 list() {
-	. "$here/runs.sh"
+	# shellcheck source=tests/model/runs.sh
+	. "$here/runs.sh" | awk -F '\t' -v name="$1" '$1 ~ name'
 }
 
-mkdir -p "$out" || exit 1
-list | grep -E -- "${1-}" | tr '\t' '\n' |
-	xargs -d '\n' -n 3 -P "$jobs" "$0" --one | tee "$out/results.log"
-passed=$(grep -c '^ok ' "$out/results.log")
-failed=$(($(list | grep -cE -- "${1-}") - passed))
+mkdir -p "$out" && results=$(mktemp "$out/results.XXXXXX") || exit 1
+trap 'rm -f "$results"' EXIT
+list "${1-}" | tr '\t' '\n' |
+	xargs -r -d '\n' -n 3 -P "$jobs" "$0" --one | tee "$results"
+passed=$(grep -c '^ok ' "$results")
+failed=$(($(list "${1-}" | wc -l) - passed))
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

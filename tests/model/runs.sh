@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash
 #
 # The configurations, sourced by check.sh: run NAME EXPECTED FLAGS.
 # EXPECTED is ok or the error that a broken twin has to end with.
@@ -7,6 +7,13 @@
 run() {
 	printf '%s\t%s\t%s\n' "$1" "$2" "$3"
 }
+
+# as pan words them
+lost='assertion violated  !(lost_wakeup)'
+overlap='assertion violated (incall==0)'
+after='assertion violated  !(down)'
+uaf='assertion violated  !(freed)'
+deadlock='invalid end state'
 
 classes="REPORT_ARM REPORT_NOARM NEVER_FIRE NEVER_EDGE REPORT_EMPTY INSIDE LATE SYNC"
 
