@@ -89,15 +89,15 @@ static int post_recv(struct rping_session *s, unsigned int index)
 {
 	struct dat_lmr_triplet iov = control_triplet(s, &control(s)->recv[index]);
 	union dat_context cookie = { .as_index = index };
-	int ret;
 
-	ret = dat_ep_post_recv(s->ep, 1, &iov, cookie,
-			       DAT_COMPLETION_DEFAULT_FLAG);
-	if (!ret)
-		s->recv->due++;
-	return ret;
+	return dat_ep_post_recv(s->ep, 1, &iov, cookie,
+				DAT_COMPLETION_DEFAULT_FLAG);
 }
 
+/*
+ * No event is owed for these as long as the EP has nobody to connect to: it may
+ * be freed as it is. See attempt_begins().
+ */
 static int post_recvs(struct rping_session *s)
 {
 	unsigned int i;
@@ -109,6 +109,13 @@ static int post_recvs(struct rping_session *s)
 			return ret;
 	}
 	return 0;
+}
+
+/* Owed from now on: ESTABLISHED, or that it failed; and all receives. */
+static void attempt_begins(struct rping_session *s)
+{
+	s->conn->due++;
+	s->recv->due += RPING_RECVS;
 }
 
 static int post_send(struct rping_session *s, struct rping_adv *buf)
@@ -296,6 +303,8 @@ static void dto_event(struct rping_session *s,
 	ret = post_recv(s, dto->user_cookie.as_index);
 	if (ret)
 		rping_session_fail(s, ret, "cannot post a receive");
+	else
+		s->recv->due++;
 	happened(s, RPING_PENDING_RECV);
 }
 
@@ -309,8 +318,7 @@ static void take_client(struct rping_session *s, struct dat_cr *cr)
 		rping_session_fail(s, ret, "cannot accept");
 		return;
 	}
-	/* ESTABLISHED, or that it failed. */
-	s->conn->due++;
+	attempt_begins(s);
 	s->ping = 0;
 	s->step = RPING_CONNECT;
 	/* The first offer may overtake ESTABLISHED. */
@@ -487,9 +495,8 @@ void rping_protocol_start(struct rping_session *s)
 				     s->param.port, s->param.timeout, 0, NULL,
 				     DAT_QOS_BEST_EFFORT,
 				     DAT_CONNECT_DEFAULT_FLAG);
-		/* ESTABLISHED, or that it failed. */
 		if (!ret)
-			s->conn->due++;
+			attempt_begins(s);
 	}
 	if (ret) {
 		rping_session_fail(s, ret, s->param.server ? "cannot listen" :

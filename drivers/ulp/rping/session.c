@@ -405,9 +405,8 @@ void rping_session_show(struct rping_session *s, struct seq_file *m)
 		dat_strerror(result, &major, &minor);
 	seq_printf(m, "role %s\n", s->param.server ? "server" : "client");
 	seq_printf(m, "state %s\n", finished ? "done" : session_state(s));
-	seq_printf(m, "result %d %s%s%s\n", result, major,
-		   result && s->text ? ": " : "",
-		   result && s->text ? s->text : "");
+	seq_printf(m, "result %d %s\n", result,
+		   result && s->text ? s->text : major);
 	seq_printf(m, "connections %u\n", READ_ONCE(s->connections));
 	seq_printf(m, "pings %llu verified %llu\n", READ_ONCE(s->pings),
 		   READ_ONCE(s->verified));

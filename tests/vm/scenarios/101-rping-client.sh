@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
-# timeout: 300
+# timeout: 900
 # load: kdapl kdapl_rping
 #
 # The kernel as server of rping -c, likewise, and of itself.

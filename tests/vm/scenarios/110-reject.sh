@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
-# timeout: 180
+# timeout: 400
 # load: kdapl kdapl_vmtest
 #
 # Rejects and private data: what a consumer sends is what the other one gets,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
-# timeout: 180
+# timeout: 400
 # load: kdapl kdapl_rping
 #
 # Connects that come to nothing end in time, with an event that says why.

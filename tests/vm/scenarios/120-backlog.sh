@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
-# timeout: 120
+# timeout: 400
 # load: kdapl kdapl_vmtest
 #
 # More connection requests than the EVD of a service point has room for.
