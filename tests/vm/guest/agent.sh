@@ -73,7 +73,8 @@ check_log()
 	fi
 	if grep -qE "$trouble" /tmp/dmesg.checked; then
 		fail_item "$item" "kernel log: $(grep -m 1 -E "$trouble" /tmp/dmesg.checked | sed 's/^\[[^]]*\] *//')"
-		grep -E -m 1 -B 3 -A 60 "$trouble" /tmp/dmesg.checked | head -n 70 | log_lines
+		first=$(grep -n -m 1 -E "$trouble" /tmp/dmesg.checked | cut -d : -f 1)
+		tail -n "+$((first > 3 ? first - 3 : 1))" /tmp/dmesg.checked | head -n 70 | log_lines
 		# Lockdep is off after its first report.
 		dirty=1
 	fi
