@@ -197,16 +197,6 @@ static noinline int dto_not_posted(struct kdapl_queue *queue,
 	return queue->gate == KDAPL_QUEUE_FLUSH;
 }
 
-static noinline bool dto_retry(struct kdapl_queue *queue, int ret,
-			       unsigned int *tries)
-{
-	if (ret != -ENOTCONN || !queue->ep->obj.ia->iwarp ||
-	    (*tries)++ >= DTO_RETRY_US)
-		return false;
-	udelay(1);
-	return true;
-}
-
 /* An RDMA read moves as many bytes as its entries name: no more than asked. */
 static int dto_trim(struct ib_sge *sge, int num, u32 excess)
 {
@@ -221,103 +211,156 @@ static int dto_trim(struct ib_sge *sge, int num, u32 excess)
 	return num;
 }
 
+/* Entries of the segments; their number or a negative errno. */
+static __always_inline int dto_sge(struct kdapl_queue *queue,
+				   struct dat_ep *ep, int num,
+				   const struct dat_lmr_triplet *iov, u32 need,
+				   int max_sge)
+{
+	if (likely(num == 1 && kdapl_lmr_build_one(ep, iov, need, queue->sge))) {
+		queue->total = iov->segment_length;
+		return 1;
+	}
+	return kdapl_lmr_build_sge(ep, iov, num, need, queue->sge, max_sge,
+				   &queue->total);
+}
+
+static int dto_read_sge(struct kdapl_queue *queue, struct dat_ep *ep, int num,
+			const struct dat_lmr_triplet *iov)
+{
+	struct dat_ia *ia = ep->obj.ia;
+	u32 need = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+
+	if (ia->iwarp)
+		need |= KDAPL_LMR_NEED_MR;
+	return dto_sge(queue, ep, num, iov, need,
+		       min_t(u32, ep->max_sge_send, ia->dev_attr.max_sge_rd));
+}
+
 static __always_inline int
-dto_request_locked(struct kdapl_queue *queue, enum dat_dtos op, int num,
+dto_request_locked(struct kdapl_queue *queue, struct dat_ep *ep,
+		   enum dat_dtos op, int num,
 		   const struct dat_lmr_triplet *iov, union dat_context cookie,
 		   const struct dat_rmr_triplet *remote,
 		   enum dat_completion_flags flags)
 {
-	struct dat_ep *ep = queue->ep;
+	struct ib_rdma_wr *rdma = &queue->send_wr;
+	int send_flags = IB_SEND_SIGNALED;
 	struct kdapl_wr *wr;
-	struct ib_rdma_wr rdma;
-	bool signal = true;
-	u32 total;
+	u8 wr_flags = 0;
 	int ret;
 
 	if (unlikely(queue->gate == KDAPL_QUEUE_CLOSED))
-		return kdapl_ep_post_error(ep, queue->request);
+		return kdapl_ep_post_error(ep, true);
 	if (unlikely(!dto_has_credit(queue)))
 		return -ENOSPC;
 
 	if (op == DAT_DTO_RDMA_READ)
-		ret = kdapl_lmr_build_sge(ep, iov, num,
-					  DAT_MEM_PRIV_LOCAL_WRITE_FLAG |
-					  (ep->obj.ia->iwarp ?
-					   KDAPL_LMR_NEED_MR : 0), queue->sge,
-					  min_t(u32, ep->max_sge_send,
-						ep->obj.ia->dev_attr.max_sge_rd),
-					  &total);
+		ret = dto_read_sge(queue, ep, num, iov);
 	else
-		ret = kdapl_lmr_build_sge(ep, iov, num,
-					  DAT_MEM_PRIV_LOCAL_READ_FLAG,
-					  queue->sge, ep->max_sge_send, &total);
+		ret = dto_sge(queue, ep, num, iov, DAT_MEM_PRIV_LOCAL_READ_FLAG,
+			      ep->max_sge_send);
 	if (unlikely(ret < 0))
 		return ret;
-	rdma.wr.num_sge = ret;
 
 	if (op == DAT_DTO_SEND) {
-		if (unlikely(total > ep->config.attr.max_message_size))
+		if (unlikely(queue->total > ep->config.attr.max_message_size))
 			return -EMSGSIZE;
-		rdma.wr.opcode = IB_WR_SEND;
+		rdma->wr.opcode = IB_WR_SEND;
 	} else {
 		if (op == DAT_DTO_RDMA_READ) {
-			if (unlikely(total < remote->segment_length))
+			if (unlikely(queue->total < remote->segment_length))
 				return -EMSGSIZE;
-			if (unlikely(total > remote->segment_length)) {
-				total -= remote->segment_length;
-				rdma.wr.num_sge = dto_trim(queue->sge, ret,
-							   total);
-				total = remote->segment_length;
+			if (unlikely(queue->total > remote->segment_length)) {
+				ret = dto_trim(queue->sge, ret, queue->total -
+					       remote->segment_length);
+				queue->total = remote->segment_length;
 			}
-			rdma.wr.opcode = IB_WR_RDMA_READ;
+			rdma->wr.opcode = IB_WR_RDMA_READ;
 		} else {
-			if (unlikely(total > remote->segment_length))
+			if (unlikely(queue->total > remote->segment_length))
 				return -EMSGSIZE;
-			rdma.wr.opcode = IB_WR_RDMA_WRITE;
+			rdma->wr.opcode = IB_WR_RDMA_WRITE;
 		}
-		if (unlikely(total > ep->config.attr.max_rdma_size))
+		if (unlikely(queue->total > ep->config.attr.max_rdma_size))
 			return -EMSGSIZE;
-		rdma.remote_addr = remote->virtual_address;
-		rdma.rkey = remote->rmr_context;
+		rdma->remote_addr = remote->virtual_address;
+		rdma->rkey = remote->rmr_context;
+	}
+
+	if (unlikely(flags)) {
+		if (flags & DAT_COMPLETION_SUPPRESS_FLAG) {
+			wr_flags = KDAPL_WR_SUPPRESS;
+			if (queue->suppressed + 1 < queue->depth / 2)
+				send_flags = 0;
+		}
+		if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
+			wr_flags |= KDAPL_WR_UNSIGNALLED;
+		if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+			send_flags |= IB_SEND_SOLICITED;
+		if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+			send_flags |= IB_SEND_FENCE;
 	}
 
 	wr = dto_context(queue);
 	wr->cookie = cookie;
-	wr->len = total;
+	wr->len = queue->total;
 	wr->op = op;
-	wr->flags = 0;
-	if (unlikely(flags)) {
-		if (flags & DAT_COMPLETION_SUPPRESS_FLAG) {
-			wr->flags = KDAPL_WR_SUPPRESS;
-			signal = queue->suppressed + 1 >= queue->depth / 2;
-		}
-		if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
-			wr->flags |= KDAPL_WR_UNSIGNALLED;
-	}
+	wr->flags = wr_flags;
 	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
 		return dto_not_posted(queue, wr);
 	queue->posted++;
 	dto_publish_locked(queue);
 
-	rdma.wr.next = NULL;
-	rdma.wr.wr_id = (uintptr_t)wr;
-	rdma.wr.sg_list = queue->sge;
-	rdma.wr.send_flags =
-		(signal ? IB_SEND_SIGNALED : 0) |
-		(flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG ?
-		 IB_SEND_SOLICITED : 0) |
-		(flags & DAT_COMPLETION_BARRIER_FENCE_FLAG ?
-		 IB_SEND_FENCE : 0);
-
-	ret = ib_post_send(ep->qp, &rdma.wr, NULL);
-	trace_kdapl_dto_post(ep->obj.id, op, total, ret);
+	rdma->wr.wr_id = (uintptr_t)wr;
+	rdma->wr.sg_list = queue->sge;
+	rdma->wr.num_sge = ret;
+	rdma->wr.send_flags = send_flags;
+	ret = ib_post_send(ep->qp, &rdma->wr, &queue->bad_send);
+	trace_kdapl_dto_post(ep->obj.id, op, queue->total, ret);
 	if (unlikely(ret)) {
 		dto_retract_locked(queue);
 		queue->posted--;
 		return ret;
 	}
-	queue->suppressed = signal ? 0 : queue->suppressed + 1;
+	queue->suppressed = send_flags & IB_SEND_SIGNALED ?
+			    0 : queue->suppressed + 1;
 	return 0;
+}
+
+/* siw refuses posts while the QP's state changes: a few more tries. */
+static bool dto_retry(struct dat_ep *ep, int ret, unsigned int *tries)
+{
+	if (ret != -ENOTCONN || !ep->obj.ia->iwarp ||
+	    (*tries)++ >= DTO_RETRY_US)
+		return false;
+	udelay(1);
+	return true;
+}
+
+/* What remains to be done when the first try did not simply succeed. */
+static noinline int dto_request_rest(struct dat_ep *ep, enum dat_dtos op,
+				     int num,
+				     const struct dat_lmr_triplet *iov,
+				     union dat_context cookie,
+				     const struct dat_rmr_triplet *remote,
+				     enum dat_completion_flags flags, int ret)
+{
+	struct kdapl_queue *queue = &ep->req;
+	unsigned int tries = 0;
+	unsigned long irq;
+
+	while (ret < 0 && dto_retry(ep, ret, &tries)) {
+		spin_lock_irqsave(&queue->post_lock, irq);
+		ret = dto_request_locked(queue, ep, op, num, iov, cookie,
+					 remote, flags);
+		spin_unlock_irqrestore(&queue->post_lock, irq);
+	}
+	if (ret > 0) {
+		kdapl_dto_flush_software(queue);
+		ret = 0;
+	}
+	return ret;
 }
 
 static __always_inline int
@@ -327,44 +370,38 @@ dto_request(struct dat_ep *ep, enum dat_dtos op, int num,
 	    enum dat_completion_flags flags)
 {
 	struct kdapl_queue *queue;
-	unsigned int tries = 0;
+	const struct dat_ep_attr *attr;
 	unsigned long irq;
-	int ret;
+	int ret, max;
 
 	if (unlikely(!ep || num < 0 || (num && !iov)))
 		return -EINVAL;
-	if (op == DAT_DTO_SEND) {
-		if (unlikely(num > ep->config.attr.max_request_iov))
+	attr = &ep->config.attr;
+	if (op == DAT_DTO_SEND)
+		max = attr->max_request_iov;
+	else if (op == DAT_DTO_RDMA_READ)
+		max = attr->max_rdma_read_iov;
+	else
+		max = attr->max_rdma_write_iov;
+	if (unlikely(num > max || (op != DAT_DTO_SEND && !remote)))
+		return -EINVAL;
+	if (unlikely(flags)) {
+		if (flags & ~(op == DAT_DTO_SEND ? DTO_SEND_FLAGS :
+						   DTO_REQUEST_FLAGS))
 			return -EINVAL;
-		if (unlikely(flags & ~DTO_SEND_FLAGS))
-			return -EINVAL;
-	} else {
-		if (unlikely(!remote))
-			return -EINVAL;
-		if (unlikely(num > (op == DAT_DTO_RDMA_READ ?
-				    ep->config.attr.max_rdma_read_iov :
-				    ep->config.attr.max_rdma_write_iov)))
-			return -EINVAL;
-		if (unlikely(flags & ~DTO_REQUEST_FLAGS))
+		if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG &
+		    ~attr->request_completion_flags)
 			return -EINVAL;
 	}
-	if (unlikely(flags & DAT_COMPLETION_UNSIGNALLED_FLAG &
-		     ~ep->config.attr.request_completion_flags))
-		return -EINVAL;
 
 	queue = &ep->req;
-	do {
-		spin_lock_irqsave(&queue->post_lock, irq);
-		ret = dto_request_locked(queue, op, num, iov, cookie, remote,
-					 flags);
-		spin_unlock_irqrestore(&queue->post_lock, irq);
-	} while (unlikely(ret < 0) && dto_retry(queue, ret, &tries));
-
-	if (unlikely(ret > 0)) {
-		kdapl_dto_flush_software(queue);
-		ret = 0;
-	}
-	return ret;
+	spin_lock_irqsave(&queue->post_lock, irq);
+	ret = dto_request_locked(queue, ep, op, num, iov, cookie, remote,
+				 flags);
+	spin_unlock_irqrestore(&queue->post_lock, irq);
+	if (likely(!ret))
+		return 0;
+	return dto_request_rest(ep, op, num, iov, cookie, remote, flags, ret);
 }
 
 /**
@@ -452,29 +489,27 @@ int dat_ep_post_rdma_write(struct dat_ep *ep, int num_segments,
 EXPORT_SYMBOL_GPL(dat_ep_post_rdma_write);
 
 static __always_inline int
-dto_recv_locked(struct kdapl_queue *queue, int num,
+dto_recv_locked(struct kdapl_queue *queue, struct dat_ep *ep, int num,
 		const struct dat_lmr_triplet *iov, union dat_context cookie,
 		enum dat_completion_flags flags)
 {
-	struct dat_ep *ep = queue->ep;
-	struct ib_recv_wr recv;
+	struct ib_recv_wr *recv = &queue->recv_wr;
 	struct kdapl_wr *wr;
-	u32 total;
 	int ret;
 
 	if (unlikely(queue->gate == KDAPL_QUEUE_CLOSED))
-		return kdapl_ep_post_error(ep, queue->request);
+		return kdapl_ep_post_error(ep, false);
 	if (unlikely(!dto_has_credit(queue)))
 		return -ENOSPC;
 
-	ret = kdapl_lmr_build_sge(ep, iov, num, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
-				  queue->sge, ep->max_sge_recv, &total);
+	ret = dto_sge(queue, ep, num, iov, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+		      ep->max_sge_recv);
 	if (unlikely(ret < 0))
 		return ret;
 
 	wr = dto_context(queue);
 	wr->cookie = cookie;
-	wr->len = total;
+	wr->len = queue->total;
 	wr->op = DAT_DTO_RECEIVE;
 	wr->flags = 0;
 	if (unlikely(flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
@@ -487,15 +522,35 @@ dto_recv_locked(struct kdapl_queue *queue, int num,
 	queue->posted++;
 	dto_publish_locked(queue);
 
-	recv.next = NULL;
-	recv.wr_id = (uintptr_t)wr;
-	recv.sg_list = queue->sge;
-	recv.num_sge = ret;
-	ret = ib_post_recv(ep->qp, &recv, NULL);
-	trace_kdapl_dto_post(ep->obj.id, DAT_DTO_RECEIVE, total, ret);
+	recv->wr_id = (uintptr_t)wr;
+	recv->sg_list = queue->sge;
+	recv->num_sge = ret;
+	ret = ib_post_recv(ep->qp, recv, &queue->bad_recv);
+	trace_kdapl_dto_post(ep->obj.id, DAT_DTO_RECEIVE, queue->total, ret);
 	if (unlikely(ret)) {
 		dto_retract_locked(queue);
 		queue->posted--;
+	}
+	return ret;
+}
+
+static noinline int dto_recv_rest(struct dat_ep *ep, int num,
+				  const struct dat_lmr_triplet *iov,
+				  union dat_context cookie,
+				  enum dat_completion_flags flags, int ret)
+{
+	struct kdapl_queue *queue = &ep->recv;
+	unsigned int tries = 0;
+	unsigned long irq;
+
+	while (ret < 0 && dto_retry(ep, ret, &tries)) {
+		spin_lock_irqsave(&queue->post_lock, irq);
+		ret = dto_recv_locked(queue, ep, num, iov, cookie, flags);
+		spin_unlock_irqrestore(&queue->post_lock, irq);
+	}
+	if (ret > 0) {
+		kdapl_dto_flush_software(queue);
+		ret = 0;
 	}
 	return ret;
 }
@@ -523,7 +578,6 @@ int dat_ep_post_recv(struct dat_ep *ep, int num_segments,
 		     union dat_context cookie, enum dat_completion_flags flags)
 {
 	struct kdapl_queue *queue;
-	unsigned int tries = 0;
 	unsigned long irq;
 	int ret;
 
@@ -531,23 +585,19 @@ int dat_ep_post_recv(struct dat_ep *ep, int num_segments,
 		return -EINVAL;
 	if (unlikely(num_segments > ep->config.attr.max_recv_iov))
 		return -EINVAL;
-	if (unlikely(flags & ~(DAT_COMPLETION_UNSIGNALLED_FLAG &
-			       ep->config.attr.recv_completion_flags)))
+	if (unlikely(flags) &&
+	    flags & ~(DAT_COMPLETION_UNSIGNALLED_FLAG &
+		      ep->config.attr.recv_completion_flags))
 		return -EINVAL;
 
 	queue = &ep->recv;
-	do {
-		spin_lock_irqsave(&queue->post_lock, irq);
-		ret = dto_recv_locked(queue, num_segments, local_iov, cookie,
-				      flags);
-		spin_unlock_irqrestore(&queue->post_lock, irq);
-	} while (unlikely(ret < 0) && dto_retry(queue, ret, &tries));
-
-	if (unlikely(ret > 0)) {
-		kdapl_dto_flush_software(queue);
-		ret = 0;
-	}
-	return ret;
+	spin_lock_irqsave(&queue->post_lock, irq);
+	ret = dto_recv_locked(queue, ep, num_segments, local_iov, cookie,
+			      flags);
+	spin_unlock_irqrestore(&queue->post_lock, irq);
+	if (likely(!ret))
+		return 0;
+	return dto_recv_rest(ep, num_segments, local_iov, cookie, flags, ret);
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_recv);
 

@@ -97,6 +97,15 @@ struct kdapl_queue {
 
 	struct kdapl_wr *wr;		/* 2^n of them */
 	struct ib_sge *sge;		/* scratch of a post, under post_lock */
+	u32 total;			/* the same: bytes of it */
+	union {				/* the same; zero but for what posts set */
+		struct ib_rdma_wr send_wr;
+		struct ib_recv_wr recv_wr;
+	};
+	union {				/* never looked at */
+		const struct ib_send_wr *bad_send;
+		const struct ib_recv_wr *bad_recv;
+	};
 	u32 mask;
 	u32 depth;			/* credits: max_{recv,request}_dtos */
 };

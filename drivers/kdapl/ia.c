@@ -154,7 +154,9 @@ static void ia_release(struct kdapl_obj *obj)
 {
 	struct dat_ia *ia = container_of(obj, struct dat_ia, obj);
 
-	xa_destroy(&ia->lmrs);
+	/* No post can look at it: each of them has an EP, and that the IA. */
+	kvfree(rcu_dereference_protected(ia->lmr_table, 1));
+	ida_destroy(&ia->lmr_ida);
 	put_net(ia->net);
 	kfree(ia);
 }
@@ -173,7 +175,8 @@ static struct dat_ia *ia_alloc(struct net *net, const struct kdapl_port *port)
 		INIT_LIST_HEAD(&ia->objs[i]);
 	INIT_LIST_HEAD(&ia->device_node);
 	INIT_LIST_HEAD(&ia->debugfs_node);
-	xa_init_flags(&ia->lmrs, XA_FLAGS_ALLOC1);
+	mutex_init(&ia->lmr_mutex);
+	ida_init(&ia->lmr_ida);
 	/* The gate, and dat_ia_open() itself. */
 	refcount_set(&ia->callers, 2);
 	init_completion(&ia->idle);

@@ -4,9 +4,10 @@
 #define _KDAPL_IA_H
 
 #include <linux/completion.h>
+#include <linux/idr.h>
+#include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/socket.h>
-#include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
@@ -15,11 +16,9 @@
 #include "obj.h"
 
 struct kdapl_device;
+struct kdapl_lmr_table;
 
 #define KDAPL_HANDLE_TYPES	DAT_HANDLE_TYPE_EXTENSION_BASE
-
-/* An lmr_context is an index and, in its last byte, a count of uses. */
-#define KDAPL_LMR_INDEX_LIMIT	XA_LIMIT(1, U32_MAX >> 8)
 
 enum kdapl_ia_flags {
 	KDAPL_IA_REMOVING,	/* device removal has begun: hurry */
@@ -71,8 +70,14 @@ struct dat_ia {
 	struct list_head objs[KDAPL_HANDLE_TYPES];
 	atomic_t counts[KDAPL_HANDLE_TYPES];
 
-	struct xarray lmrs;		/* by lmr_context >> 8; RCU lookup */
-	atomic_t lmr_uses;
+	/*
+	 * LMRs by lmr_context >> 8: lmr.c. Posts look them up under RCU; the
+	 * mutex guards what changes: entries, size, and which are in use.
+	 */
+	struct kdapl_lmr_table __rcu *lmr_table;
+	struct mutex lmr_mutex;
+	struct ida lmr_ida;
+	u8 lmr_uses;
 
 	struct dat_evd *async_evd;
 	struct ib_event_handler event_handler;

@@ -2,8 +2,8 @@
 /*
  * kdapl: local memory regions
  *
- * Locally an LMR is named by its lmr_context, an index into ia->lmrs that posts
- * look up under RCU. Memory whose DMA addresses are contiguous goes to the
+ * Locally an LMR is named by its lmr_context, an index into a table that posts
+ * look into under RCU. Memory whose DMA addresses are contiguous goes to the
  * device under local_dma_lkey, so that local use needs no registration at all;
  * privileges and bounds are checked here, at every post. Other memory is made
  * contiguous by an MR, or split at page ends where no MR is to be had.
@@ -41,6 +41,10 @@ enum {
 	LMR_REGS_PER_EP = 2,
 	/* How often dat_lmr_kcreate() looks whether its EP is still there. */
 	LMR_POLL_MS = 50,
+	/* Entries of an IA's table to begin with. */
+	LMR_TABLE_MIN = 64,
+	/* The last byte of a context counts uses of its index. */
+	LMR_INDEX_MAX = 0xffffff,
 };
 
 #define LMR_REMOTE	(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
@@ -59,6 +63,70 @@ static void lmr_release(struct kdapl_obj *obj)
 	struct dat_lmr *lmr = container_of(obj, struct dat_lmr, obj);
 
 	call_rcu(&lmr->rcu, lmr_free_rcu);
+}
+
+/* Room for one more index. */
+static int lmr_table_grow_locked(struct dat_ia *ia, u32 index)
+{
+	struct kdapl_lmr_table *old, *new;
+	u32 size, i;
+
+	old = rcu_dereference_protected(ia->lmr_table,
+					lockdep_is_held(&ia->lmr_mutex));
+	if (old && index < old->size)
+		return 0;
+
+	size = old ? 2 * old->size : LMR_TABLE_MIN;
+	new = kvzalloc(struct_size(new, slot, size), GFP_KERNEL);
+	if (!new)
+		return -ENOMEM;
+	new->size = size;
+	for (i = 0; old && i < old->size; i++)
+		RCU_INIT_POINTER(new->slot[i],
+				 rcu_access_pointer(old->slot[i]));
+	rcu_assign_pointer(ia->lmr_table, new);
+	if (old)
+		kvfree_rcu(old, rcu);
+	return 0;
+}
+
+/* A context for an LMR that nobody can find yet. */
+static int lmr_context_get(struct dat_lmr *lmr)
+{
+	struct dat_ia *ia = lmr->obj.ia;
+	int index, ret;
+
+	mutex_lock(&ia->lmr_mutex);
+	index = ida_alloc_range(&ia->lmr_ida, 1, LMR_INDEX_MAX, GFP_KERNEL);
+	ret = index < 0 ? index : lmr_table_grow_locked(ia, index);
+	if (!ret)
+		lmr->context = index << 8 | ++ia->lmr_uses;
+	else if (index >= 0)
+		ida_free(&ia->lmr_ida, index);
+	mutex_unlock(&ia->lmr_mutex);
+	return ret;
+}
+
+static void lmr_show(struct dat_lmr *lmr, struct dat_lmr *entry)
+{
+	struct dat_ia *ia = lmr->obj.ia;
+	struct kdapl_lmr_table *table;
+
+	mutex_lock(&ia->lmr_mutex);
+	table = rcu_dereference_protected(ia->lmr_table,
+					  lockdep_is_held(&ia->lmr_mutex));
+	rcu_assign_pointer(table->slot[lmr->context >> 8], entry);
+	mutex_unlock(&ia->lmr_mutex);
+}
+
+/* Posts that have found it may go on until a grace period has passed. */
+static void lmr_context_put(struct dat_lmr *lmr)
+{
+	if (!lmr->context)
+		return;
+	lmr_show(lmr, NULL);
+	ida_free(&lmr->obj.ia->lmr_ida, lmr->context >> 8);
+	lmr->context = 0;
 }
 
 /* Bytes of memory of its own that the region spans in one page. */
@@ -540,7 +608,6 @@ int dat_lmr_kcreate(struct dat_ia *ia, enum dat_mem_type mem_type,
 {
 	unsigned long start = (unsigned long)region.for_va;
 	struct dat_lmr *new;
-	u32 index;
 	int ret;
 
 	might_sleep();
@@ -583,20 +650,18 @@ int dat_lmr_kcreate(struct dat_ia *ia, enum dat_mem_type mem_type,
 	if (!new->mapped)
 		goto out_undo;
 
-	/* Reserved only: found by nobody before it is complete. */
-	ret = xa_alloc(&ia->lmrs, &index, NULL, KDAPL_LMR_INDEX_LIMIT,
-		       GFP_KERNEL);
+	ret = lmr_context_get(new);
 	if (ret)
 		goto out_undo;
-	new->context = index << 8 | (u8)atomic_inc_return(&ia->lmr_uses);
 
 	ret = lmr_register(new, DIV_ROUND_UP_ULL(offset_in_page(start) + length,
 						 PAGE_SIZE));
 	if (ret)
-		goto out_release;
+		goto out_undo;
 
-	/* No allocation: the entry is reserved. */
-	xa_store(&ia->lmrs, index, new, GFP_KERNEL);
+	new->deny = (DAT_MEM_PRIV_ALL_FLAG & ~new->priv) | KDAPL_LMR_NEED_MR |
+		    (new->pages ? KDAPL_LMR_NEED_ONE : 0);
+	lmr_show(new, new);
 	kdapl_obj_link(&new->obj);
 	*lmr = new;
 	*lmr_context = new->context;
@@ -606,7 +671,7 @@ int dat_lmr_kcreate(struct dat_ia *ia, enum dat_mem_type mem_type,
 	kdapl_ia_leave(ia);
 	return 0;
 
-out_release:
+out_undo:
 	if (!list_empty(&new->deferred) || lmr_state(new) == KDAPL_LMR_POSTED) {
 		/*
 		 * Removal has begun, and the EP that carries the registration
@@ -617,8 +682,7 @@ out_release:
 		kdapl_lmr_destroy(new);
 		return ret;
 	}
-	xa_release(&ia->lmrs, index);
-out_undo:
+	lmr_context_put(new);
 	kdapl_lmr_remove_device(new);
 out_put:
 	kdapl_obj_put(&new->obj);
@@ -679,7 +743,7 @@ void kdapl_lmr_destroy(struct dat_lmr *lmr)
 {
 	struct dat_ia *ia = lmr->obj.ia;
 
-	xa_erase(&ia->lmrs, lmr->context >> 8);
+	lmr_context_put(lmr);
 	lmr_undefer(lmr);
 	/* A removal that is under way takes the MR, and we wait for it. */
 	if (!kdapl_ia_enter(ia)) {
@@ -740,67 +804,54 @@ int kdapl_lmr_build_sge(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 			int num, u32 need, struct ib_sge *sge, int max_sge,
 			u32 *total)
 {
-	struct xarray *lmrs = &ep->obj.ia->lmrs;
+	const struct dat_ia *ia = ep->obj.ia;
 	const struct dat_lmr *lmr;
-	int i, n = 0, ret;
 	u64 sum = 0, off;
+	int i, n = 0;
 	u32 len;
 
-	rcu_read_lock();
 	for (i = 0; i < num; i++, iov++) {
 		len = iov->segment_length;
 		if (unlikely(!len))
 			continue;
 
-		ret = -EINVAL;
-		lmr = xa_load(lmrs, iov->lmr_context >> 8);
+		lmr = kdapl_lmr_find(ia, iov->lmr_context);
 		if (unlikely(!lmr || lmr->context != iov->lmr_context))
-			goto out_unlock;
+			return -EINVAL;
 		off = iov->virtual_address - lmr->va;
 		if (unlikely(off > lmr->length || len > lmr->length - off))
-			goto out_unlock;
-
-		ret = -EPERM;
+			return -EINVAL;
 		if (unlikely(lmr->pz != ep->config.pz))
-			goto out_unlock;
-		ret = -EACCES;
-		if (unlikely(need & ~KDAPL_LMR_NEED_MR & ~lmr->priv))
-			goto out_unlock;
+			return -EPERM;
+		if (unlikely(need & DAT_MEM_PRIV_ALL_FLAG & ~lmr->priv))
+			return -EACCES;
 
 		sum += len;
-		if (unlikely(need & KDAPL_LMR_NEED_MR)) {
-			/* Too big for one, or the peer could write there. */
-			if (!lmr->mr_lkey)
-				goto out_unlock;
-		} else if (unlikely(lmr->pages)) {
+		if (!(need & KDAPL_LMR_NEED_MR) && lmr->pages) {
 			n = lmr_split(lmr, off, len, sge, n, max_sge);
-			ret = n;
 			if (n < 0)
-				goto out_unlock;
+				return n;
 			continue;
 		}
-
-		ret = -EMSGSIZE;
 		if (unlikely(n == max_sge))
-			goto out_unlock;
-		if (likely(!(need & KDAPL_LMR_NEED_MR))) {
-			sge[n].addr = lmr->base + off;
-			sge[n].lkey = lmr->lkey;
-		} else {
+			return -EMSGSIZE;
+		if (need & KDAPL_LMR_NEED_MR) {
+			/* Too big for one, or the peer could write there. */
+			if (!lmr->mr_lkey)
+				return -EACCES;
 			sge[n].addr = iov->virtual_address;
 			sge[n].lkey = lmr->mr_lkey;
+		} else {
+			sge[n].addr = lmr->base + off;
+			sge[n].lkey = lmr->lkey;
 		}
 		sge[n].length = len;
 		n++;
 	}
 
-	ret = -EMSGSIZE;
-	if (likely(sum <= U32_MAX)) {
-		*total = sum;
-		ret = n;
-	}
-out_unlock:
-	rcu_read_unlock();
-	return ret;
+	if (unlikely(sum > U32_MAX))
+		return -EMSGSIZE;
+	*total = sum;
+	return n;
 }
 KDAPL_EXPORT_FOR_TEST(kdapl_lmr_build_sge);

@@ -3,15 +3,16 @@
 #ifndef _KDAPL_LMR_H
 #define _KDAPL_LMR_H
 
+#include <linux/rcupdate.h>
 #include <rdma/ib_verbs.h>
 
 #include <dat/dat.h>
 
+#include "ep.h"
+#include "ia.h"
 #include "obj.h"
 
 struct dat_pz;
-struct dat_ep;
-struct kdapl_wr;
 
 enum kdapl_lmr_state {
 	KDAPL_LMR_READY,	/* no MR, or a registered one */
@@ -24,8 +25,10 @@ enum kdapl_lmr_state {
  * struct dat_lmr - registered memory
  * @obj: common head
  * @pz: its protection zone (a user of it)
- * @context: what triplets carry: index in ia->lmrs << 8 | a count of its uses
+ * @context: what triplets carry: index in ia->lmr_table << 8 | a count of its uses
  * @priv: what may be done with it
+ * @deny: what stops a post from taking the short way: the privileges that it
+ *	lacks, and enum kdapl_lmr_need
  * @va: first address that triplets may name
  * @length: bytes behind @va
  * @lkey: of local scatter/gather entries
@@ -45,6 +48,7 @@ struct dat_lmr {
 	struct dat_pz *pz;
 	u32 context;
 	u32 priv;			/* enum dat_mem_priv_flags */
+	u32 deny;
 	u64 va;
 	u64 length;
 	u32 lkey;
@@ -70,16 +74,64 @@ struct dat_lmr {
 	struct rcu_head rcu;
 };
 
-/* For kdapl_lmr_build_sge(), beside the privileges. */
-enum {
+/* What a post asks of an LMR beside privileges. */
+enum kdapl_lmr_need {
+	/* One entry will do. */
+	KDAPL_LMR_NEED_ONE = 0x10000,
 	/* iWARP: the sink of an RDMA read must lie in a registered MR. */
-	KDAPL_LMR_NEED_MR = 0x10000,
+	KDAPL_LMR_NEED_MR = 0x20000,
 };
+
+/* Grows by copying, and is freed after a grace period. */
+struct kdapl_lmr_table {
+	struct rcu_head rcu;
+	u32 size;
+	struct dat_lmr __rcu *slot[];
+};
+
+/* Preemption is off, which keeps what is found from being freed. */
+static inline struct dat_lmr *kdapl_lmr_find(const struct dat_ia *ia,
+					     u32 context)
+{
+	const struct kdapl_lmr_table *table;
+	u32 index = context >> 8;
+
+	table = rcu_dereference_sched(ia->lmr_table);
+	if (unlikely(!table || index >= table->size))
+		return NULL;
+	return rcu_dereference_sched(table->slot[index]);
+}
+
+/*
+ * The short way for one segment: true if @sge was filled in. All else, and what
+ * is wrong with the segment, is for kdapl_lmr_build_sge(). Under a spinlock.
+ */
+static __always_inline bool
+kdapl_lmr_build_one(const struct dat_ep *ep, const struct dat_lmr_triplet *iov,
+		    u32 need, struct ib_sge *sge)
+{
+	const struct dat_lmr *lmr = kdapl_lmr_find(ep->obj.ia,
+						   iov->lmr_context);
+	u32 len = iov->segment_length;
+	u64 off;
+
+	if (unlikely(!lmr || lmr->context != iov->lmr_context ||
+		     lmr->pz != ep->config.pz ||
+		     lmr->deny & (need | KDAPL_LMR_NEED_ONE) || !len))
+		return false;
+	off = iov->virtual_address - lmr->va;
+	if (unlikely(off > lmr->length || len > lmr->length - off))
+		return false;
+	sge->addr = lmr->base + off;
+	sge->length = len;
+	sge->lkey = lmr->lkey;
+	return true;
+}
 
 /*
  * Turns @num consumer segments into at most @max_sge entries, checking PZ,
  * range and privilege. Returns the number of entries or a negative errno;
- * *total is the sum of the lengths in bytes. Any context.
+ * *total is the sum of the lengths in bytes. Under a spinlock.
  */
 int kdapl_lmr_build_sge(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 			int num, u32 need, struct ib_sge *sge, int max_sge,
