@@ -216,26 +216,30 @@ static void kdapl_close_flush_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
 }
 
-/* A failed completion breaks the connection; each status but a flush does. */
+/* A failed completion breaks the connection, when somebody looks at it. */
 static void kdapl_close_broken(struct kunit *test)
 {
-	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	struct kit_upcall *up = kit_upcall(test);
+	struct dat_evd *evd = kit_evd_up(test, 64, DAT_EVD_DTO_FLAG,
+					 DAT_UPCALL_SINGLE_INSTANCE, up);
 	struct kit_pair pair;
-	struct dat_event event;
 
 	kit_pair(test, &pair, evd, evd, 4);
 	KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, 1, 0), 0);
 	fake_qp_complete(kit_qp(pair.client), true, 1, IB_WC_RETRY_EXC_ERR);
 	close_expect_both(test, &pair, EV(BROKEN), EV(DISCONNECTED));
-	event = kit_next(evd);
-	KUNIT_EXPECT_EQ(test, (int)event.event_data.dto_completion_event_data
-			.status, DAT_DTO_ERR_TRANSPORT);
+	KUNIT_EXPECT_EQ(test, atomic_read(&up->done), 1);
+	KUNIT_EXPECT_EQ(test, (int)up->events[0].event_data
+			.dto_completion_event_data.status,
+			DAT_DTO_ERR_TRANSPORT);
 }
 
 /* A flush while connected: the responder's way of hearing of an error. */
 static void kdapl_close_flush_while_connected(struct kunit *test)
 {
-	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	struct kit_upcall *up = kit_upcall(test);
+	struct dat_evd *evd = kit_evd_up(test, 64, DAT_EVD_DTO_FLAG,
+					 DAT_UPCALL_SINGLE_INSTANCE, up);
 	struct kit_pair pair;
 
 	kit_pair(test, &pair, evd, evd, 4);

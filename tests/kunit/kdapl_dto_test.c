@@ -381,11 +381,12 @@ KUNIT_ARRAY_PARAM(dto_flag, dto_flag_cases, dto_flag_desc);
 static void kdapl_dto_flags(struct kunit *test)
 {
 	const struct dto_flag_case *c = test->param_value;
-	struct dto *d = dto_init(test, 8);
 	struct dat_rmr_triplet remote = {};
-	struct dat_ep *ep = d->pair.client;
 	union dat_context cookie = {};
+	struct dat_ep *ep;
 
+	to_kit(test)->ep_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	ep = dto_init(test, 8)->pair.client;
 	KUNIT_EXPECT_EQ(test, dat_ep_post_send(ep, 0, NULL, cookie, c->flag),
 			c->send);
 	KUNIT_EXPECT_EQ(test, dat_ep_post_recv(ep, 0, NULL, cookie, c->flag),

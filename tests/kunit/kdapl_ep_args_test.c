@@ -61,7 +61,9 @@ static const struct ep_limit ep_limits[] = {
 	EP_LIMIT(recv_completion_flags, DAT_COMPLETION_SUPPRESS_FLAG, -EINVAL),
 	EP_LIMIT(request_completion_flags, DAT_COMPLETION_EVD_THRESHOLD_FLAG,
 		 -EINVAL),
-	EP_LIMIT(request_completion_flags, DAT_COMPLETION_UNSIGNALLED_FLAG, 0),
+	/* The receives on the same EVD are of another kind. */
+	EP_LIMIT(request_completion_flags, DAT_COMPLETION_UNSIGNALLED_FLAG,
+		 -EINVAL),
 	EP_LIMIT(max_recv_dtos, 0, -EINVAL),
 	EP_LIMIT(max_recv_dtos, -1, -EINVAL),
 	EP_LIMIT(max_recv_dtos, 1025, -EINVAL),

@@ -470,7 +470,9 @@ KUNIT_ARRAY_PARAM(fault_order, fault_orders, fault_order_desc);
 static void kdapl_faults_two_ends(struct kunit *test)
 {
 	const struct fault_order *c = test->param_value;
-	struct dat_evd *evd = kit_evd(test, 32, DAT_EVD_DTO_FLAG);
+	struct kit_upcall *up = kit_upcall(test);
+	struct dat_evd *evd = kit_evd_up(test, 32, DAT_EVD_DTO_FLAG,
+					 DAT_UPCALL_SINGLE_INSTANCE, up);
 	struct kit_pair pair;
 	struct rdma_cm_id *id;
 	struct dat_event event;

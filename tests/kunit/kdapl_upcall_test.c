@@ -9,9 +9,6 @@
 #include "../../drivers/kdapl/evd.h"
 #include "kit.h"
 
-#define UP_DTO		DAT_EVD_DTO_FLAG
-#define UP_DTO_THREAD	(DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG)
-
 static const struct up_case {
 	const char *name;
 	enum dat_evd_flags flags;
@@ -19,7 +16,7 @@ static const struct up_case {
 } up_contexts[] = {
 	{ "dto", DAT_EVD_DTO_FLAG, false },
 	{ "dto and bind", DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, false },
-	{ "dto in a thread", UP_DTO_THREAD, true },
+	{ "dto in a thread", DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG, true },
 	{ "dto and software", DAT_EVD_DTO_FLAG | DAT_EVD_SOFTWARE_FLAG, true },
 	{ "dto and connection", DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG,
 	  true },
@@ -192,7 +189,7 @@ static void kdapl_upcall_any_not_inside(struct kunit *test)
 static void kdapl_upcall_any_empty(struct kunit *test)
 {
 	struct kit_upcall *up = kit_upcall(test);
-	struct dat_evd *evd = kit_evd(test, 8, UP_DTO);
+	struct dat_evd *evd = kit_evd(test, 8, DAT_EVD_DTO_FLAG);
 	struct kit_source source;
 
 	kit_source(test, &source, evd, 4);
@@ -244,7 +241,7 @@ static void kdapl_upcall_same(struct kunit *test)
 static void kdapl_upcall_disable(struct kunit *test)
 {
 	struct kit_upcall *up = kit_upcall(test);
-	struct dat_evd *evd = kit_evd_up(test, 8, UP_DTO,
+	struct dat_evd *evd = kit_evd_up(test, 8, DAT_EVD_DTO_FLAG,
 					 DAT_UPCALL_SINGLE_INSTANCE, up);
 	struct kit_source source;
 
@@ -271,6 +268,9 @@ static void kdapl_upcall_unsignalled(struct kunit *test)
 	union dat_context cookie = {};
 	struct kit_source source;
 
+	if (c->flags & ~(DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG))
+		kunit_skip(test, "such EPs do not share their EVD with others");
+	to_kit(test)->ep_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
 	kit_source(test, &source, evd, 8);
 	KUNIT_ASSERT_EQ(test, up_enable(evd, DAT_UPCALL_NOTIFY, up, 0), 0);
 	KUNIT_ASSERT_EQ(test, dat_ep_post_recv(source.ep, 0, NULL, cookie,

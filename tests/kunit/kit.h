@@ -25,7 +25,7 @@
 #define KIT_PORT	5000
 
 /* How long to wait for what must happen: only a failure takes so long. */
-#define KIT_PATIENCE	(60 * HZ)
+#define KIT_PATIENCE	(30 * HZ)
 
 /* Waits for a condition; false if it did not come true. */
 #define KIT_WAIT(condition)						\
@@ -47,6 +47,7 @@ struct kit {
 	struct dat_evd *async;
 	struct dat_pz *pz;
 	int live;		/* objects before the test */
+	enum dat_completion_flags ep_flags;	/* of both directions of new EPs */
 };
 
 int kit_init(struct kunit *test);

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The device goes away under its users, and comes back; and the other kind of
+ * device, iWARP.
+ */
+#include <linux/module.h>
+
+#include "../../drivers/kdapl/evd.h"
+#include "kit.h"
+
+static void removal_exit(struct kunit *test)
+{
+	kit_exit(test);
+	/* Whatever happened, the next suite finds an InfiniBand device. */
+	fake_hca_unplug();
+	KUNIT_EXPECT_EQ(test, fake_hca_plug(FAKE_PROTO_IB), 0);
+}
+
+struct removal_seen {
+	unsigned int flushed;
+	unsigned int broken;
+	unsigned int other;
+};
+
+static void removal_count(struct dat_evd *evd, struct removal_seen *seen)
+{
+	struct dat_event event;
+
+	while (!dat_evd_dequeue(evd, &event)) {
+		if (event.event_number == DAT_DTO_COMPLETION_EVENT &&
+		    event.event_data.dto_completion_event_data.status ==
+		    DAT_DTO_ERR_FLUSHED)
+			seen->flushed++;
+		else if (event.event_number == DAT_CONNECTION_EVENT_BROKEN)
+			seen->broken++;
+		else
+			seen->other++;
+	}
+}
+
+/*
+ * Connected EPs with requests posted, service points, a request that waits,
+ * remote memory, armed EVDs; the consumer does nothing. Removal ends, what was
+ * posted is flushed, the consumer is told, and its handles can be freed.
+ */
+static void kdapl_removal_of_everything(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG), *none = NULL;
+	union dat_region_description region = {};
+	struct kit_upcall *up = kit_upcall(test);
+	struct kit *kit = to_kit(test);
+	struct removal_seen seen = {};
+	struct dat_ep *reserved, *ep = NULL;
+	struct dat_event event;
+	struct dat_lmr *lmr;
+	struct dat_rsp *rsp;
+	struct dat_pz *pz = NULL;
+	struct kit_pair pair;
+	struct dat_cr *cr;
+	u32 lctx, rctx;
+	u64 len, addr;
+	int i;
+
+	kit_pair(test, &pair, evd, evd, 4);
+	for (i = 0; i < 4; i++) {
+		KUNIT_ASSERT_EQ(test, kit_post_recv(pair.client, i), 0);
+		KUNIT_ASSERT_EQ(test, kit_post_send(pair.server, i, 0), 0);
+	}
+	reserved = kit_ep(test, NULL, NULL, pair.conn_evd, 0);
+	KUNIT_ASSERT_EQ(test, dat_rsp_create(kit->ia, 4500, reserved,
+					     pair.cr_evd, &rsp), 0);
+	KUNIT_ASSERT_NOT_NULL(test, fake_cm_request(KIT_PORT, NULL, 0));
+	event = kit_next(pair.cr_evd);
+	cr = event.event_data.cr_arrival_event_data.cr_handle;
+	region.for_va = kunit_kzalloc(test, 4096, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, region.for_va);
+	KUNIT_ASSERT_EQ(test,
+			dat_lmr_kcreate(kit->ia, DAT_MEM_TYPE_VIRTUAL, region,
+					4096, kit->pz, DAT_MEM_PRIV_ALL_FLAG, 0,
+					0, &lmr, &lctx, &rctx, &len, &addr), 0);
+	KUNIT_EXPECT_NE(test, rctx, 0U);
+	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(kit->async,
+						    DAT_UPCALL_SINGLE_INSTANCE,
+						    &up->object,
+						    DAT_UPCALL_INVOC_NEW), 0);
+
+	fake_hca_unplug();
+
+	KUNIT_EXPECT_EQ(test, fake_hca_live_total(), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(atomic_read(&up->done) == 1));
+	KUNIT_EXPECT_EQ(test, (int)up->events[0].event_number,
+			(int)DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	removal_count(evd, &seen);
+	removal_count(pair.conn_evd, &seen);
+	KUNIT_EXPECT_EQ(test, seen.flushed, 8U);
+	KUNIT_EXPECT_EQ(test, seen.broken, 2U);
+	KUNIT_EXPECT_EQ(test, seen.other, 0U);
+	KUNIT_EXPECT_EQ(test, (int)kit_state(pair.client),
+			DAT_EP_STATE_DISCONNECTED);
+
+	/* Nothing works any more, each call saying so. */
+	KUNIT_EXPECT_EQ(test, dat_pz_create(kit->ia, &pz), -ENODEV);
+	KUNIT_EXPECT_EQ(test, dat_evd_kcreate(kit->ia, 4, 0, NULL,
+					      DAT_EVD_DTO_FLAG, &none),
+			-ENODEV);
+	KUNIT_EXPECT_EQ(test, dat_ep_create(kit->ia, kit->pz, NULL, NULL, NULL,
+					    NULL, &ep), -ENODEV);
+	KUNIT_EXPECT_EQ(test, dat_evd_resize(evd, 128), -ENODEV);
+	KUNIT_EXPECT_EQ(test, kit_post_recv(pair.client, 1), -ENODEV);
+	KUNIT_EXPECT_EQ(test, kit_post_send(pair.client, 1, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, kit_connect(pair.client, 1), -ENODEV);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.client, 0), -ENODEV);
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(pair.client), -ENODEV);
+	KUNIT_EXPECT_EQ(test, dat_cr_accept(cr, reserved, 0, NULL), -ENODEV);
+
+	/* Everything can be freed, in the order of any consumer. */
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_free(pair.client), 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_free(pair.server), 0);
+	KUNIT_EXPECT_EQ(test, dat_rsp_free(rsp), 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_free(reserved), 0);
+	KUNIT_EXPECT_EQ(test, dat_psp_free(pair.psp), 0);
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_DISABLE,
+						    NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_TEARDOWN,
+						    NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), 0);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(pair.conn_evd), 0);
+	KUNIT_EXPECT_EQ(test, dat_pz_free(kit->pz), 0);
+}
+
+/* A new device of the same name can be opened while orphans live. */
+static void kdapl_removal_and_return(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 8, DAT_EVD_DTO_FLAG), *async = NULL;
+	struct dat_ia *ia = NULL;
+	struct dat_pz *pz;
+
+	fake_hca_unplug();
+	KUNIT_EXPECT_EQ(test, dat_ia_open(FAKE_NAME, 8, &async, &ia), -ENODEV);
+	KUNIT_ASSERT_EQ(test, fake_hca_plug(FAKE_PROTO_IB), 0);
+	KUNIT_ASSERT_EQ(test, dat_ia_open(FAKE_NAME, 8, &async, &ia), 0);
+	KUNIT_EXPECT_EQ(test, dat_pz_create(ia, &pz), 0);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), 0);
+	KUNIT_EXPECT_EQ(test, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), 0);
+}
+
+/* From the text of its address, as from its name. */
+static void kdapl_removal_open_by_address(struct kunit *test)
+{
+	struct dat_evd *async = NULL;
+	struct dat_ia *ia = NULL;
+
+	KUNIT_ASSERT_EQ(test, dat_ia_open(FAKE_IP4_TEXT, 8, &async, &ia), 0);
+	KUNIT_EXPECT_EQ(test, dat_ia_close(ia, DAT_CLOSE_GRACEFUL_FLAG), 0);
+}
+
+/* iWARP: no CONNECT_RESPONSE, true lengths of private data, no IB states. */
+static void kdapl_removal_iwarp(struct kunit *test)
+{
+	struct dat_connection_event_data *data;
+	struct kit *kit = to_kit(test);
+	struct dat_evd *evd;
+	struct kit_pair pair;
+	struct dat_event event;
+	int i;
+
+	kit_close(kit);
+	fake_hca_unplug();
+	KUNIT_ASSERT_EQ(test, fake_hca_plug(FAKE_PROTO_IWARP), 0);
+	KUNIT_ASSERT_EQ(test, dat_ia_open(FAKE_NAME, 8, &kit->async, &kit->ia),
+			0);
+	KUNIT_ASSERT_EQ(test, dat_pz_create(kit->ia, &kit->pz), 0);
+	evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	kit_pair(test, &pair, evd, evd, 4);
+	KUNIT_EXPECT_EQ(test, (int)kit_state(pair.client),
+			DAT_EP_STATE_CONNECTED);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.client, 0), 0);
+	for (i = 0; i < 2; i++) {
+		event = KIT_EXPECT_EVENT(test, pair.conn_evd,
+					 DAT_CONNECTION_EVENT_DISCONNECTED);
+		data = &event.event_data.connect_event_data;
+		KUNIT_EXPECT_EQ(test, data->private_data_size, 0);
+	}
+	KUNIT_EXPECT_EQ(test, fake_log_count(FAKE_MODIFY_QP, NULL), 4U);
+}
+
+static struct kunit_case kdapl_removal_cases[] = {
+	KUNIT_CASE(kdapl_removal_of_everything),
+	KUNIT_CASE(kdapl_removal_and_return),
+	KUNIT_CASE(kdapl_removal_open_by_address),
+	KUNIT_CASE(kdapl_removal_iwarp),
+	{}
+};
+
+static struct kunit_suite kdapl_removal_suite = {
+	.name = "kdapl_removal",
+	.init = kit_init,
+	.exit = removal_exit,
+	.test_cases = kdapl_removal_cases,
+};
+
+kunit_test_suite(kdapl_removal_suite);
+
+MODULE_DESCRIPTION("Suite: device removal");
+MODULE_IMPORT_NS(KDAPL_KUNIT);
+MODULE_LICENSE("GPL");
