@@ -96,10 +96,6 @@ struct kdapl_obj *kdapl_ia_next(struct dat_ia *ia, enum dat_handle_type type,
 	return obj;
 }
 
-#define ia_for_each(ia, type, obj)					\
-	for (obj = kdapl_ia_next(ia, type, NULL); obj;			\
-	     obj = kdapl_ia_next(ia, type, obj))
-
 /* Guards the fence, of which there is one. Sleeps. */
 static DEFINE_MUTEX(ia_fence_lock);
 /*
@@ -375,10 +371,10 @@ static bool ia_is_empty(struct dat_ia *ia)
 
 static bool ia_inside_upcall(struct dat_ia *ia)
 {
-	struct kdapl_obj *obj;
+	struct kdapl_obj *obj = NULL;
 	bool inside = false;
 
-	ia_for_each(ia, DAT_HANDLE_TYPE_EVD, obj)
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EVD, obj)))
 		inside |= kdapl_upcall_inside(container_of(obj, struct dat_evd,
 							   obj));
 	return inside;
@@ -387,7 +383,7 @@ static bool ia_inside_upcall(struct dat_ia *ia)
 /* Everything but EVDs, users before what they use. */
 static void ia_destroy_objects(struct dat_ia *ia)
 {
-	struct kdapl_obj *obj;
+	struct kdapl_obj *obj = NULL;
 
 	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_RSP, NULL))) {
 		kdapl_rsp_destroy(container_of(obj, struct dat_rsp, sp.obj));
@@ -403,7 +399,7 @@ static void ia_destroy_objects(struct dat_ia *ia)
 	}
 
 	/* All at once: each close takes a round trip. */
-	ia_for_each(ia, DAT_HANDLE_TYPE_EP, obj)
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EP, obj)))
 		dat_ep_disconnect(container_of(obj, struct dat_ep, obj),
 				  DAT_CLOSE_ABRUPT_FLAG);
 	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EP, NULL))) {
@@ -435,7 +431,7 @@ static void ia_destroy_objects(struct dat_ia *ia)
  */
 int dat_ia_close(struct dat_ia *ia, enum dat_close_flags flags)
 {
-	struct kdapl_obj *obj;
+	struct kdapl_obj *obj = NULL;
 	struct dat_evd *evd;
 
 	if (!ia || (flags != DAT_CLOSE_ABRUPT_FLAG &&
@@ -452,7 +448,7 @@ int dat_ia_close(struct dat_ia *ia, enum dat_close_flags flags)
 	if (test_and_set_bit(KDAPL_IA_CLOSING, &ia->flags))
 		return -EINVAL;
 
-	ia_for_each(ia, DAT_HANDLE_TYPE_EVD, obj) {
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EVD, obj))) {
 		evd = container_of(obj, struct dat_evd, obj);
 		WARN_ON_ONCE(kdapl_upcall_teardown(evd));
 	}
@@ -464,7 +460,7 @@ EXPORT_SYMBOL_GPL(dat_ia_close);
 
 void kdapl_ia_remove_device(struct dat_ia *ia)
 {
-	struct kdapl_obj *obj;
+	struct kdapl_obj *obj = NULL;
 
 	might_sleep();
 
@@ -474,31 +470,31 @@ void kdapl_ia_remove_device(struct dat_ia *ia)
 
 	kdapl_async_unregister(ia);
 
-	ia_for_each(ia, DAT_HANDLE_TYPE_RSP, obj)
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_RSP, obj)))
 		kdapl_rsp_remove_device(container_of(obj, struct dat_rsp,
 						     sp.obj));
-	ia_for_each(ia, DAT_HANDLE_TYPE_PSP, obj)
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_PSP, obj)))
 		kdapl_psp_remove_device(container_of(obj, struct dat_psp,
 						     sp.obj));
-	ia_for_each(ia, DAT_HANDLE_TYPE_CR, obj)
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_CR, obj)))
 		kdapl_cr_remove_device(container_of(obj, struct dat_cr, obj));
 
 	/* Each EP's own work does it: start them all, then wait for each. */
-	ia_for_each(ia, DAT_HANDLE_TYPE_EP, obj)
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EP, obj)))
 		kdapl_ep_kick(container_of(obj, struct dat_ep, obj),
 			      KDAPL_EP_TODO_REMOVE);
-	ia_for_each(ia, DAT_HANDLE_TYPE_EP, obj)
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EP, obj)))
 		kdapl_ep_remove_device(container_of(obj, struct dat_ep, obj));
 
-	ia_for_each(ia, DAT_HANDLE_TYPE_LMR, obj)
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_LMR, obj)))
 		kdapl_lmr_remove_device(container_of(obj, struct dat_lmr, obj));
 
 	/* The last event of the device: behind it EVDs cannot be enabled. */
 	kdapl_async_post(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, ia,
 			 DAT_IA_CATASTROPHIC_ERROR);
-	ia_for_each(ia, DAT_HANDLE_TYPE_EVD, obj)
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EVD, obj)))
 		kdapl_evd_remove_device(container_of(obj, struct dat_evd, obj));
-	ia_for_each(ia, DAT_HANDLE_TYPE_PZ, obj)
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_PZ, obj)))
 		kdapl_pz_remove_device(container_of(obj, struct dat_pz, obj));
 
 	complete_all(&ia->removed);

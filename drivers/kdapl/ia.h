@@ -75,7 +75,7 @@ struct dat_ia {
 	 * mutex guards what changes: entries, size, and which are in use.
 	 */
 	struct kdapl_lmr_table __rcu *lmr_table;
-	struct mutex lmr_mutex;
+	struct mutex lmr_mutex;		/* changes of the table */
 	struct ida lmr_ida;
 	u8 lmr_uses;
 
