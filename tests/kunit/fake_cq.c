@@ -169,7 +169,8 @@ int fake_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	unsigned long irq;
 	int ret;
 
-	ret = fake_verb_begin(FAKE_REQ_NOTIFY, ibcq, flags);
+	/* The CQs of ib_core, which have a WC array, are not under test. */
+	ret = ibcq->wc ? 0 : fake_verb_begin(FAKE_REQ_NOTIFY, ibcq, flags);
 	if (ret)
 		return ret;
 

@@ -247,7 +247,11 @@ int fake_hca_plug(enum fake_proto proto)
 		sizeof(hca->ibdev.node_desc));
 	ib_set_device_ops(&hca->ibdev, &fake_ops);
 	fake_hca = hca;
-	ret = ib_register_device(&hca->ibdev, FAKE_NAME, NULL);
+	/* ib_core looks there for the state of an iWARP port. */
+	ret = proto == FAKE_PROTO_IWARP ?
+	      ib_device_set_netdev(&hca->ibdev, fake_netdev, 1) : 0;
+	if (!ret)
+		ret = ib_register_device(&hca->ibdev, FAKE_NAME, NULL);
 	if (ret) {
 		fake_hca = NULL;
 		ib_dealloc_device(&hca->ibdev);

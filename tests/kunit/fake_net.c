@@ -11,7 +11,7 @@
 
 #include "fake_priv.h"
 
-static struct net_device *fake_netdev;
+struct net_device *fake_netdev;
 
 static netdev_tx_t fake_xmit(struct sk_buff *skb, struct net_device *dev)
 {

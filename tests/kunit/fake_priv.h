@@ -102,6 +102,8 @@ int fake_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr);
 void fake_qp_reset_counters(void);
 
+extern struct net_device *fake_netdev;
+
 int fake_net_init(void);
 void fake_net_exit(void);
 int fake_cm_init(void);

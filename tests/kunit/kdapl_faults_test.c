@@ -176,8 +176,8 @@ static void kdapl_faults_endless_completions(struct kunit *test)
 	fake_script.hook = NULL;
 	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!READ_ONCE(evd->runners) &&
 					 !evd->live));
-	/* A turn is one tick: 250 a second at most, many less under TCG. */
-	KUNIT_EXPECT_GE(test, flood->turns, 100UL * HZ / 250);
+	/* A turn is a tick, on a starved emulator several; starving is 0. */
+	KUNIT_EXPECT_GE(test, flood->turns, 10UL);
 	KUNIT_EXPECT_GT(test, flood->source.completed, 200U);
 	KUNIT_EXPECT_EQ(test, (unsigned int)atomic_read(&up->done),
 			flood->source.completed);

@@ -377,7 +377,7 @@ static void kdapl_runner_budget_of_one(struct kunit *test)
  * A closed loop with two CPUs: the producer completes one and waits until the
  * consumer, woken by an upcall, has counted it. A lost wakeup is a stall.
  */
-enum { RUN_LOOPS = 4000 };
+enum { RUN_LOOPS = 400 };
 
 struct run_loop {
 	struct dat_evd *evd;
