@@ -4,9 +4,9 @@
  * allocation failing, for every n: the error comes back, the OUT parameter is
  * untouched, nothing leaks, and afterwards the call works.
  */
-#include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/sched.h>
+#include <linux/slab.h>
 
 #include "kit.h"
 
@@ -276,27 +276,24 @@ static void kdapl_oom_cm(struct kunit *test)
 }
 
 #ifdef CONFIG_FAILSLAB
-/* By default failslab spares what may sleep, and shows each failure. */
-static int oom_write(const char *path, const char *value)
+/*
+ * By default failslab spares whatever may sleep; what starts the machine tells
+ * it not to, in /sys/kernel/debug/failslab/ignore-gfp-wait.
+ */
+static bool oom_failslab_works(void)
 {
-	struct file *file;
-	loff_t pos = 0;
-	ssize_t ret;
+	void *memory;
 
-	file = filp_open(path, O_WRONLY, 0);
-	if (IS_ERR(file))
-		return PTR_ERR(file);
-	ret = kernel_write(file, value, strlen(value), &pos);
-	filp_close(file, NULL);
-	return ret < 0 ? ret : 0;
+	WRITE_ONCE(current->fail_nth, 1);
+	memory = kmalloc(16, GFP_KERNEL);
+	WRITE_ONCE(current->fail_nth, 0);
+	kfree(memory);
+	return !memory;
 }
-
-#define OOM_FAILSLAB	"/sys/kernel/debug/failslab/"
 
 static bool oom_arm_alloc(unsigned int n)
 {
-	if (n == 1 && (oom_write(OOM_FAILSLAB "ignore-gfp-wait", "N") ||
-		       oom_write(OOM_FAILSLAB "verbose", "0")))
+	if (n == 1 && !oom_failslab_works())
 		return false;
 	WRITE_ONCE(current->fail_nth, n);
 	return true;

@@ -30,6 +30,7 @@ void kit_close(struct kit *kit)
 	KUNIT_EXPECT_EQ(kit->test, dat_ia_close(kit->ia, DAT_CLOSE_ABRUPT_FLAG),
 			0);
 	kit->ia = NULL;
+	kit->async = NULL;
 }
 EXPORT_SYMBOL_GPL(kit_close);
 
