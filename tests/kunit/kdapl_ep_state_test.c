@@ -296,6 +296,10 @@ static int state_make_call(struct state_ep *se, enum state_call call)
 	case CALL_CONNECT:
 		return kit_connect(se->ep, 6010);
 	case CALL_DUP_EP:
+		/* The pair that this EP may be of has the port. */
+		if (se->pair.server)
+			return state_dup(se->ep, se->pair.server);
+		fake_cm_script.no_connect = false;
 		kit_pair(test, &pair, se->evd, se->evd, 4);
 		return state_dup(se->ep, pair.client);
 	case CALL_DUP_SOURCE:
