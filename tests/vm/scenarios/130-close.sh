@@ -22,7 +22,7 @@ vmtest close_free rounds=$rounds
 
 step "with the wire cut"
 (
-	wait_until "grep -qi connected /sys/kernel/debug/kdapl/*/eps" 20
+	wait_until "grep -qsi connected /sys/kernel/debug/kdapl/*/eps" 20
 	sleep 0.5
 	netem 0 loss 100%
 	netem 1 loss 100%
