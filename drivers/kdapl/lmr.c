@@ -19,6 +19,7 @@
  */
 #include "lmr.h"
 
+#include <linux/delay.h>
 #include <linux/export.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
@@ -30,6 +31,7 @@
 #include <dat/kdat.h>
 
 #include "ep.h"
+#include "evd.h"
 #include "ia.h"
 #include "kunit.h"
 #include "pz.h"
@@ -367,50 +369,71 @@ static void lmr_undefer(struct dat_lmr *lmr)
 	wait_event(pz->lmr_wait, lmr_state(lmr) != KDAPL_LMR_POSTED);
 }
 
+/* The next LMR for @ep to register, if there is one and a slot is free. */
+static struct dat_lmr *lmr_next_deferred(struct dat_pz *pz, struct dat_ep *ep,
+					 unsigned int *under_way, bool *done)
+{
+	struct dat_lmr *lmr, *next = NULL;
+
+	*under_way = 0;
+	spin_lock_irq(&pz->lmr_lock);
+	*done = list_empty(&pz->deferred);
+	list_for_each_entry(lmr, &pz->deferred, deferred) {
+		if (lmr->state == KDAPL_LMR_POSTED && lmr->carrier == ep)
+			(*under_way)++;
+		else if (lmr->state == KDAPL_LMR_DEFERRED && !next)
+			next = lmr;
+	}
+	if (next && *under_way < LMR_REGS_PER_EP) {
+		next->state = KDAPL_LMR_POSTED;
+		next->carrier = ep;
+		kdapl_obj_get(&next->obj);
+	} else {
+		next = NULL;
+	}
+	spin_unlock_irq(&pz->lmr_lock);
+	return next;
+}
+
 bool kdapl_lmr_register_deferred(struct dat_ep *ep)
 {
+	unsigned long end = jiffies + msecs_to_jiffies(LMR_POLL_MS);
 	struct dat_pz *pz = ep->config.pz;
 	unsigned int under_way;
-	struct dat_lmr *lmr, *next;
+	struct dat_lmr *lmr;
 	bool done;
-	int ret;
 
 	for (;;) {
-		under_way = 0;
-		next = NULL;
-		spin_lock_irq(&pz->lmr_lock);
-		done = list_empty(&pz->deferred);
-		list_for_each_entry(lmr, &pz->deferred, deferred) {
-			if (lmr->state == KDAPL_LMR_POSTED &&
-			    lmr->carrier == ep)
-				under_way++;
-			else if (lmr->state == KDAPL_LMR_DEFERRED && !next)
-				next = lmr;
+		lmr = lmr_next_deferred(pz, ep, &under_way, &done);
+		if (!lmr) {
+			/* What another EP carries, that one waits for. */
+			if (done || !under_way)
+				return done;
+			/*
+			 * A consumer need not look at its EVD before it is told
+			 * of the connection, so the completions are ours to
+			 * fetch. They are a matter of microseconds.
+			 */
+			kdapl_cq_drain(ep->req.evd);
+			if (time_after(jiffies, end)) {
+				kdapl_ep_kick(ep, KDAPL_EP_TODO_REG);
+				return false;
+			}
+			usleep_range(20, 100);
+			continue;
 		}
-		if (next && under_way < LMR_REGS_PER_EP) {
-			next->state = KDAPL_LMR_POSTED;
-			next->carrier = ep;
-			kdapl_obj_get(&next->obj);
-		} else {
-			next = NULL;
-		}
-		spin_unlock_irq(&pz->lmr_lock);
-		if (!next)
-			return done;
-
-		ret = kdapl_dto_post_reg(&ep->req, next, next->mr->rkey,
-					 next->access);
-		if (!ret)
+		if (!kdapl_dto_post_reg(&ep->req, lmr, lmr->mr->rkey,
+					lmr->access))
 			continue;
 
 		/* The QP is going: its close wakes whoever waits. */
 		spin_lock_irq(&pz->lmr_lock);
-		next->state = list_empty(&next->deferred) ?
-			      KDAPL_LMR_FAILED : KDAPL_LMR_DEFERRED;
-		next->carrier = NULL;
+		lmr->state = list_empty(&lmr->deferred) ?
+			     KDAPL_LMR_FAILED : KDAPL_LMR_DEFERRED;
+		lmr->carrier = NULL;
 		spin_unlock_irq(&pz->lmr_lock);
 		wake_up_all(&pz->lmr_wait);
-		kdapl_obj_put(&next->obj);
+		kdapl_obj_put(&lmr->obj);
 		return false;
 	}
 }
