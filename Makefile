@@ -6,9 +6,9 @@ KDIR ?= $(shell scripts/kdir)
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 INSTALL_MOD_DIR ?= updates
 
-export TEST_KERNEL ONLY JOBS V ACCEL MEM SMP KERNEL KERNEL_ARGS BOOT_LIMIT SILENCE_LIMIT RUN_LIMIT
+export TEST_KERNEL ONLY JOBS V ACCEL MEM SMP KERNEL KERNEL_ARGS BOOT_LIMIT SILENCE_LIMIT RUN_LIMIT BOOTS PROFILE
 
-.PHONY: modules modules_install clean run shell test model check dkms-install help check-kdir
+.PHONY: modules modules_install clean run shell test bench model check dkms-install help check-kdir
 
 modules: check-kdir
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
@@ -31,6 +31,9 @@ run shell:
 
 test:
 	@tests/vm/test
+
+bench:
+	@tests/bench/run
 
 model:
 	@scripts/setup model
@@ -58,5 +61,6 @@ help:
 	@echo "  make shell            the same machine with a prompt"
 	@echo "  make test             all tests (ONLY=pattern, JOBS=n, V=1: see Documentation/testing.rst)"
 	@echo
+	@echo "  make bench            cost beside raw verbs, in instructions (BOOTS=n, PROFILE=row)"
 	@echo "  make check            static checks"
 	@echo "  make model            model checker"
