@@ -275,13 +275,11 @@ static void fake_id_work(struct work_struct *work)
 		if (note->param.private_data_len)
 			event.param.conn.private_data = note->pdata;
 		mutex_lock(&id->handler_mutex);
-		if (id->dead) {
-			/* Destroyed while we waited for the lock. */
-		} else if (note->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		/* It may have been destroyed while we waited for the lock. */
+		if (!id->dead && note->type == RDMA_CM_EVENT_CONNECT_REQUEST)
 			fake_cm_arrive(id, note->from, &event);
-		} else {
+		else if (!id->dead)
 			ret = id->id.event_handler(&id->id, &event);
-		}
 		mutex_unlock(&id->handler_mutex);
 		if (note->from)
 			fake_id_put(note->from);

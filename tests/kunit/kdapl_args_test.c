@@ -10,10 +10,18 @@
 /* What an OUT parameter holds before the call, and behind a refused one. */
 #define ARGS_MARK	((void *)0x5a5a5a5aUL)
 
+static void args_refused(struct kunit *test, int ret, const void *out)
+{
+	KUNIT_EXPECT_EQ(test, ret, -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, out, (const void *)ARGS_MARK);
+}
+
+/* The call comes before the look at what it has left behind. */
 #define ARGS_REFUSED(test, call, out)					\
 do {									\
-	KUNIT_EXPECT_EQ(test, call, -EINVAL);				\
-	KUNIT_EXPECT_PTR_EQ(test, (void *)(out), ARGS_MARK);		\
+	int args_ret = (call);						\
+									\
+	args_refused(test, args_ret, out);				\
 } while (0)
 
 static void kdapl_args_registry(struct kunit *test)

@@ -13,35 +13,58 @@
 
 enum { ARM_DEPTH = 16, ARM_STEPS = 24 };
 
-static const struct arm_case {
+static const struct {
 	const char *name;
+	enum fake_notify notify;
+	unsigned int empty_reports;
+} arm_classes[] = {
+	{ "reports and arms", FAKE_REPORTS_ARMS, 0 },
+	{ "reports only", FAKE_REPORTS_ONLY, 0 },
+	{ "never reports", FAKE_NEVER_REPORTS, 0 },
+	{ "fires at once", FAKE_FIRES_AT_ONCE, 0 },
+	{ "reports over nothing", FAKE_REPORTS_EMPTY, 2 },
+};
+
+static const struct {
+	const char *name;
+	enum dat_upcall_policy policy;
+} arm_policies[] = {
+	{ "NOTIFY", DAT_UPCALL_NOTIFY },
+	{ "SINGLE", DAT_UPCALL_SINGLE_INSTANCE },
+	{ "MANY", DAT_UPCALL_MANY },
+};
+
+/* One of each, in softirq and in a thread. */
+struct arm_case {
 	enum fake_notify notify;
 	unsigned int empty_reports;
 	enum dat_upcall_policy policy;
 	enum dat_evd_flags flags;
-} arm_cases[] = {
-#define ARM_CASE(text, notify, reports, policy)				\
-	{ text, notify, reports, policy, DAT_EVD_DTO_FLAG },		\
-	{ text " in a thread", notify, reports, policy,			\
-	  DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG }
-#define ARM_CASES(text, notify, reports)				\
-	ARM_CASE(text ", NOTIFY", notify, reports, DAT_UPCALL_NOTIFY),	\
-	ARM_CASE(text ", SINGLE", notify, reports,			\
-		 DAT_UPCALL_SINGLE_INSTANCE),				\
-	ARM_CASE(text ", MANY", notify, reports, DAT_UPCALL_MANY)
-	ARM_CASES("reports and arms", FAKE_REPORTS_ARMS, 0),
-	ARM_CASES("reports only", FAKE_REPORTS_ONLY, 0),
-	ARM_CASES("never reports", FAKE_NEVER_REPORTS, 0),
-	ARM_CASES("fires at once", FAKE_FIRES_AT_ONCE, 0),
-	ARM_CASES("reports over nothing", FAKE_REPORTS_EMPTY, 2),
 };
 
-static void arm_desc(const struct arm_case *c, char *desc)
-{
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
-}
+enum { ARM_CASES = 2 * ARRAY_SIZE(arm_policies) * ARRAY_SIZE(arm_classes) };
 
-KUNIT_ARRAY_PARAM(arm, arm_cases, arm_desc);
+static struct arm_case arm_cases[ARM_CASES];
+
+static const void *arm_gen_params(const void *prev, char *desc)
+{
+	const struct arm_case *last = prev;
+	unsigned int i = last ? last - arm_cases + 1 : 0;
+	unsigned int policy = i / 2 % ARRAY_SIZE(arm_policies);
+	unsigned int class = i / 2 / ARRAY_SIZE(arm_policies);
+	struct arm_case *c = &arm_cases[i];
+
+	if (i == ARM_CASES)
+		return NULL;
+	c->notify = arm_classes[class].notify;
+	c->empty_reports = arm_classes[class].empty_reports;
+	c->policy = arm_policies[policy].policy;
+	c->flags = DAT_EVD_DTO_FLAG | (i % 2 ? DAT_EVD_UPCALL_THREAD_FLAG : 0);
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s, %s in %s",
+		 arm_classes[class].name, arm_policies[policy].name,
+		 i % 2 ? "a thread" : "softirq");
+	return c;
+}
 
 /* Completes one request of @source at the @at-th step from now, counting from 0. */
 struct arm_inject {

@@ -6,10 +6,18 @@
 
 #define ARGS_MARK	((void *)0x5a5a5a5aUL)
 
+static void args_refused(struct kunit *test, int ret, const void *out)
+{
+	KUNIT_EXPECT_EQ(test, ret, -EINVAL);
+	KUNIT_EXPECT_PTR_EQ(test, out, (const void *)ARGS_MARK);
+}
+
+/* The call comes before the look at what it has left behind. */
 #define ARGS_REFUSED(test, call, out)					\
 do {									\
-	KUNIT_EXPECT_EQ(test, call, -EINVAL);				\
-	KUNIT_EXPECT_PTR_EQ(test, (void *)(out), ARGS_MARK);		\
+	int args_ret = (call);						\
+									\
+	args_refused(test, args_ret, out);				\
 } while (0)
 
 /* Objects of one IA are no arguments for another. */
@@ -127,6 +135,7 @@ static void kdapl_ep_args_ep(struct kunit *test)
 	struct kit *kit = to_kit(test);
 	struct dat_ep *ep = ARGS_MARK;
 	enum dat_ep_state state = 77;
+	enum dat_connect_flags flags;
 	struct sockaddr_in addr;
 	struct sockaddr *sa = (struct sockaddr *)&addr;
 	u8 pdata[64] = {};
@@ -182,8 +191,9 @@ static void kdapl_ep_args_ep(struct kunit *test)
 			-EINVAL);
 	KUNIT_EXPECT_EQ(test, ARGS_CONNECT(ep, sa, 1, 1, 0, NULL,
 					   DAT_QOS_PREMIUM, 0), -EOPNOTSUPP);
-	KUNIT_EXPECT_EQ(test, ARGS_CONNECT(ep, sa, 1, 1, 0, NULL, 0,
-			DAT_CONNECT_MULTIPATH_REQUIRED_FLAG), -EOPNOTSUPP);
+	flags = DAT_CONNECT_MULTIPATH_REQUIRED_FLAG;
+	KUNIT_EXPECT_EQ(test, ARGS_CONNECT(ep, sa, 1, 1, 0, NULL, 0, flags),
+			-EOPNOTSUPP);
 	addr.sin_family = AF_UNIX;
 	KUNIT_EXPECT_EQ(test, ARGS_CONNECT(ep, sa, 1, 1, 0, NULL, 0, 0),
 			-EAFNOSUPPORT);

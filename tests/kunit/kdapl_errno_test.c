@@ -223,7 +223,7 @@ static void kdapl_errno_strerror(struct kunit *test)
 		0, -ECANCELED, -EADDRINUSE, -EADDRNOTAVAIL, -ENOMEM, -ENOSPC,
 		-EIO, -EBADF, -EINVAL, -EBADFD, -EBUSY, -EISCONN, -ENOTCONN,
 		-EALREADY, -EDEADLK, -ESHUTDOWN, -EMSGSIZE, -EOPNOTSUPP,
-		-ENOSYS, -ENODEV, -EEXIST, -EACCES, -EPERM, -EAGAIN, -ENOBUFS,
+		-ENODEV, -EEXIST, -EACCES, -EPERM, -EAGAIN, -ENOBUFS,
 		-ETIMEDOUT, -EINTR, -EHOSTUNREACH, -EAFNOSUPPORT,
 		-EPROTONOSUPPORT,
 	};
@@ -248,7 +248,8 @@ static void kdapl_errno_strerror(struct kunit *test)
 		KUNIT_EXPECT_NOT_NULL(test, major);
 		KUNIT_EXPECT_NOT_NULL(test, minor);
 	}
-	major = minor = (const char *)1UL;
+	major = (const char *)1UL;
+	minor = (const char *)1UL;
 	KUNIT_EXPECT_EQ(test, dat_strerror(0, NULL, &minor), -EINVAL);
 	KUNIT_EXPECT_EQ(test, dat_strerror(0, &major, NULL), -EINVAL);
 	KUNIT_EXPECT_PTR_EQ(test, major, (const char *)1UL);

@@ -69,7 +69,8 @@ static void kdapl_ring_index_wraps(struct kunit *test)
 	struct dat_event event;
 	unsigned long i;
 
-	evd->head = evd->tail = U32_MAX - 3;
+	evd->head = U32_MAX - 3;
+	evd->tail = evd->head;
 	for (i = 0; i < 8; i++)
 		KUNIT_ASSERT_EQ(test, kit_post_se(evd, i), 0);
 	KUNIT_EXPECT_EQ(test, kit_post_se(evd, 8), -ENOBUFS);
@@ -134,10 +135,6 @@ static void kdapl_ring_purge(struct kunit *test)
 	for (i = 0; i < 6; i++) {
 		kit_source_complete(&a);
 		kit_source_complete(&b);
-		/* Into the ring with them, or they would still be in the CQ. */
-		KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(evd,
-						DAT_UPCALL_DISABLE, NULL, 0),
-				0);
 		KUNIT_ASSERT_EQ(test, kit_post_se(evd, i), 0);
 	}
 	KUNIT_EXPECT_EQ(test, dat_ep_free(a.ep), 0);

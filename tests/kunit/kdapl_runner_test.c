@@ -73,7 +73,7 @@ static void run_start(struct kunit *test, struct run_producer *p, int cpu)
 static void run_slowly(struct kit_upcall *up, const struct dat_event *event,
 		       bool more)
 {
-	udelay(20);
+	udelay(9);
 }
 
 /*
@@ -421,8 +421,8 @@ static int run_consumer(void *data)
 			atomic_inc(&loop->busy);
 			continue;
 		}
-		wait_event(loop->wake, atomic_xchg(&loop->woken, 0) ||
-				       READ_ONCE(loop->stop));
+		wait_event(loop->wake, READ_ONCE(loop->stop) ||
+			   atomic_xchg(&loop->woken, 0));
 	}
 	complete(&loop->done);
 	return 0;
