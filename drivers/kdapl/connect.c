@@ -37,11 +37,13 @@ enum {
 	CONNECT_ACK_TIMEOUT = 18,
 	/* REQ without rdma_cm's header, the shortest of the CM's messages. */
 	CONNECT_IB_PDATA = 56,
+	/* MPA's own four bytes share siw's 256, or the peer's siw hangs up. */
+	CONNECT_IWARP_PDATA = 252,
 };
 
 u8 kdapl_connect_max_pdata(struct dat_ia *ia)
 {
-	return ia->iwarp ? KDAPL_PRIVATE_DATA_MAX : CONNECT_IB_PDATA;
+	return ia->iwarp ? CONNECT_IWARP_PDATA : CONNECT_IB_PDATA;
 }
 
 static int connect_check(struct dat_ep *ep, const struct sockaddr *addr,

@@ -371,8 +371,9 @@ int dat_cr_reject(struct dat_cr *cr, int private_data_size,
 	if (!cr || private_data_size < 0 ||
 	    (private_data_size && !private_data))
 		return -EINVAL;
-	if (private_data_size > kdapl_connect_max_pdata(cr->obj.ia) ||
-	    private_data_size > KDAPL_PRIVATE_DATA_MAX - KDAPL_REJECT_HEADER)
+	/* InfiniBand's reject has room for the header besides. */
+	if (private_data_size > kdapl_connect_max_pdata(cr->obj.ia) -
+	    (cr->obj.ia->iwarp ? KDAPL_REJECT_HEADER : 0))
 		return -EINVAL;
 	if (test_and_set_bit(KDAPL_CR_TAKEN, &cr->flags))
 		return -EBUSY;

@@ -118,6 +118,7 @@ limited()
 			if kill -0 $_pid 2>/dev/null; then
 				# Sleeping in the kernel for good.
 				dirty=1
+				hung=1
 				return 124
 			fi
 			wait $_pid
@@ -280,6 +281,7 @@ run)
 test)
 	exec 3<>/dev/ttyS1
 	dirty=0
+	hung=0
 	: >/tmp/results
 	while sleep 5; do
 		echo tick
@@ -287,6 +289,9 @@ test)
 	report hello
 	while :; do
 		if [ $dirty = 1 ]; then
+			# What ran before is still owed its scan, if the kernel
+			# can give it.
+			[ $hung = 1 ] || scan_leaks
 			report dirty
 			break
 		fi

@@ -19,7 +19,8 @@ enum {
 	IB_REP = 196,
 	/* 148 in the message, of which libdapl's framing takes four. */
 	IB_REJ = 144,
-	IWARP_MAX = 255,
+	/* 256 in siw, less MPA's four and the framing of a reject. */
+	IWARP_MAX = 248,
 };
 
 static void fill(u8 *data, int size, u8 seed)
@@ -158,7 +159,7 @@ out:
 void vmtest_pdata(struct vmtest *t)
 {
 	static const int ib_sizes[] = { 0, 1, 40, 56 };
-	static const int iwarp_sizes[] = { 0, 1, 255 };
+	static const int iwarp_sizes[] = { 0, 1, IWARP_MAX };
 	struct side near, far;
 	struct dat_psp *psp;
 	const int *sizes;
