@@ -100,7 +100,6 @@ int kdapl_dto_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
 	queue->tail = 0;
 	queue->posted = 0;
 	queue->released = 0;
-	queue->queued = 0;
 	queue->suppressed = 0;
 	return 0;
 }
@@ -514,9 +513,6 @@ dto_recv_locked(struct kdapl_queue *queue, struct dat_ep *ep, int num,
 	wr->flags = 0;
 	if (unlikely(flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
 		wr->flags = KDAPL_WR_UNSIGNALLED;
-	if (unlikely(ep->config.attr.recv_completion_flags &
-		     DAT_COMPLETION_SOLICITED_WAIT_FLAG))
-		wr->flags |= KDAPL_WR_SOLICITED;
 	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
 		return dto_not_posted(queue, wr);
 	queue->posted++;

@@ -26,8 +26,6 @@ enum kdapl_wr_flags {
 	KDAPL_WR_SUPPRESS = 0x01,	/* a success makes no event */
 	KDAPL_WR_UNSIGNALLED = 0x02,	/* the event does not notify */
 	KDAPL_WR_INTERNAL = 0x04,	/* no event, holds no credit */
-	KDAPL_WR_SOLICITED = 0x08,	/* receive notifies only if solicited */
-	KDAPL_WR_DONE = 0x10,		/* completed, or flushed in software */
 	/* Never posted: FLUSHED when one behind it completes, or in software. */
 	KDAPL_WR_HELD = 0x20,
 };
@@ -93,7 +91,6 @@ struct kdapl_queue {
 	/* Under evd->lock; released is read by posters with acquire. */
 	u32 tail;
 	u32 released;
-	u32 queued;			/* events in the ring */
 
 	struct kdapl_wr *wr;		/* 2^n of them */
 	struct ib_sge *sge;		/* scratch of a post, under post_lock */

@@ -25,15 +25,6 @@
 #include "upcall.h"
 #include "watchdog.h"
 
-/*
- * CQ entries for a ring of so many: internal work requests (markers, deferred
- * registrations) have completions and no events.
- */
-static u32 evd_cqe(u32 qlen)
-{
-	return 2 * qlen + 16;
-}
-
 static void evd_reap(struct work_struct *work)
 {
 	struct dat_evd *evd = container_of(work, struct dat_evd, reap);
@@ -128,7 +119,7 @@ int kdapl_evd_create(struct dat_ia *ia, int min_qlen,
 		goto out_put;
 
 	if (flags & KDAPL_EVD_CQ_STREAMS) {
-		ret = kdapl_cq_create(new, evd_cqe(qlen), &new->cq);
+		ret = kdapl_cq_create(new, kdapl_evd_cqe(qlen), &new->cq);
 		if (ret)
 			goto out_put;
 		new->cq_size = new->cq->cqe;

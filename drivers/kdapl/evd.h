@@ -216,6 +216,15 @@ u32 kdapl_cq_poll_locked(struct dat_evd *evd);
  */
 void kdapl_cq_drain(struct dat_evd *evd);
 
+/*
+ * CQ entries for a ring of so many: internal work requests (markers, deferred
+ * registrations) have completions and no events.
+ */
+static inline u32 kdapl_evd_cqe(u32 qlen)
+{
+	return 2 * qlen + 16;
+}
+
 static inline struct kdapl_slot *kdapl_evd_slot(struct dat_evd *evd, u32 index)
 {
 	return &evd->ring[index & evd->mask];

@@ -145,7 +145,7 @@ static int evd_resize(struct dat_evd *evd, u32 qlen)
 		/* No kernel call resizes a CQ any more. */
 		if (in_use)
 			return -EOPNOTSUPP;
-		ret = evd_replace_cq(evd, 2 * qlen + 16);
+		ret = evd_replace_cq(evd, kdapl_evd_cqe(qlen));
 		if (ret)
 			return ret;
 	}

@@ -134,7 +134,7 @@ struct kdapl_slot *kdapl_ring_push_locked(struct dat_evd *evd,
 
 	switch (post->kind) {
 	case KDAPL_SLOT_DTO:
-		((struct kdapl_queue *)post->owner)->queued++;
+		/* The credit was taken when the request was posted. */
 		break;
 	case KDAPL_SLOT_CONN:
 		((struct dat_ep *)post->owner)->conn_claimed--;
@@ -159,7 +159,6 @@ static void ring_release_locked(struct dat_evd *evd, struct kdapl_slot *slot)
 	switch (slot->kind) {
 	case KDAPL_SLOT_DTO:
 		queue = slot->owner;
-		queue->queued--;
 		/* Pairs with the acquire of a poster in search of a credit. */
 		smp_store_release(&queue->released, queue->released + 1);
 		break;
