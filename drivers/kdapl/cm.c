@@ -10,6 +10,7 @@
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/kernel.h>
+#include <linux/math64.h>
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
 #include <asm/unaligned.h>
@@ -182,9 +183,12 @@ KDAPL_EXPORT_FOR_TEST(kdapl_cm_reject_offset);
 
 u16 kdapl_cm_qual_to_port(u64 conn_qual)
 {
+	u32 remainder;
+
 	if (conn_qual <= U16_MAX)
 		return conn_qual;
-	return conn_qual % 32001 + 33534;
+	div_u64_rem(conn_qual, 32001, &remainder);
+	return remainder + 33534;
 }
 KDAPL_EXPORT_FOR_TEST(kdapl_cm_qual_to_port);
 
