@@ -53,6 +53,7 @@ void kdapl_async_cq_event(struct ib_event *event, void *context)
 	kdapl_ring_overflow_locked(evd);
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_async_cq_event);
 
 /**
@@ -82,6 +83,7 @@ void kdapl_async_qp_event(struct ib_event *event, void *context)
 		break;
 	}
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_async_qp_event);
 
 /* Events of the device and of its ports. */

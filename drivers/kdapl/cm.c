@@ -71,6 +71,7 @@ void kdapl_cm_set_ops(const struct kdapl_cm_ops *ops)
 {
 	kdapl_cm_ops = ops ?: &cm_rdma_ops;
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_cm_set_ops);
 
 /*
@@ -157,6 +158,7 @@ enum dat_event_number kdapl_cm_map(const struct kdapl_cm_outcome *outcome)
 		return 0;
 	}
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_cm_map);
 
 u8 kdapl_cm_frame_reject(u8 *out, const void *data, u8 len)
@@ -166,6 +168,7 @@ u8 kdapl_cm_frame_reject(u8 *out, const void *data, u8 len)
 		memcpy(out + KDAPL_REJECT_HEADER, data, len);
 	return KDAPL_REJECT_HEADER + len;
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_cm_frame_reject);
 
 /*
@@ -179,6 +182,7 @@ u8 kdapl_cm_reject_offset(const u8 *data, u8 len)
 		return KDAPL_REJECT_HEADER;
 	return 0;
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_cm_reject_offset);
 
 u16 kdapl_cm_qual_to_port(u64 conn_qual)
@@ -190,6 +194,7 @@ u16 kdapl_cm_qual_to_port(u64 conn_qual)
 	div_u64_rem(conn_qual, 32001, &remainder);
 	return remainder + 33534;
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_cm_qual_to_port);
 
 u16 kdapl_cm_port(const struct sockaddr_storage *addr)

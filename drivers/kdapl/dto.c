@@ -646,6 +646,7 @@ out_unlock:
 	spin_unlock_irqrestore(&queue->post_lock, flags);
 	return ret;
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_dto_post_marker);
 
 int kdapl_dto_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr, u32 key,

@@ -59,7 +59,7 @@ enum kdapl_queue_gate {
 	KDAPL_QUEUE_HOLD,
 };
 
-/**
+/*
  * struct kdapl_queue - one direction of an EP
  *
  * A request takes a credit when it is posted and gives it back when its event

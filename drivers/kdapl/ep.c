@@ -33,6 +33,7 @@ void kdapl_ep_kick(struct dat_ep *ep, enum kdapl_ep_todo todo)
 	set_bit(todo, &ep->todo);
 	mod_delayed_work(kdapl_wq, &ep->work, 0);
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_ep_kick);
 
 void kdapl_ep_completion_error(struct dat_ep *ep, enum ib_wc_status status)

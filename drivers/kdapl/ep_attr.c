@@ -138,6 +138,7 @@ int kdapl_ep_config_check(struct dat_ia *ia,
 		return -EINVAL;
 	return 0;
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_ep_config_check);
 
 /**

@@ -144,6 +144,7 @@ int kdapl_ep_check_call(enum kdapl_ep_call call, enum dat_ep_state state)
 		return -EBADFD;
 	}
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_ep_check_call);
 
 bool kdapl_ep_may_follow(enum dat_ep_state from, enum dat_ep_state to)
@@ -153,6 +154,7 @@ bool kdapl_ep_may_follow(enum dat_ep_state from, enum dat_ep_state to)
 		return false;
 	return state_follows[from] & BIT(to);
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_ep_may_follow);
 
 void kdapl_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)

@@ -67,6 +67,7 @@ enum dat_dto_completion_status kdapl_errno_wc(enum ib_wc_status status, u8 op)
 		}
 	return errno_wc[status];
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_errno_wc);
 
 static const struct {

@@ -88,7 +88,7 @@ struct kdapl_evd_worker {
 	struct task_struct *task;	/* inside an upcall; under evd->lock */
 };
 
-/**
+/*
  * struct dat_evd - an event dispatcher
  *
  * Immutable after creation: @obj, @flags, @softirq, @workers, @nr_workers.

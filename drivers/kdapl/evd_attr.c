@@ -42,6 +42,7 @@ int kdapl_evd_get_feeder(struct dat_evd *evd, struct dat_ia *ia,
 	spin_unlock_irqrestore(&evd->lock, flags);
 	return ret;
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_evd_get_feeder);
 
 void kdapl_evd_put_feeder(struct dat_evd *evd)
@@ -52,6 +53,7 @@ void kdapl_evd_put_feeder(struct dat_evd *evd)
 	WARN_ON_ONCE(!evd->feeders--);
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_evd_put_feeder);
 
 /**
@@ -84,6 +86,7 @@ int kdapl_evd_reserve(struct dat_evd *evd, u32 slots, u32 cqes)
 			    evd->qlen, cqes_left, evd->cq_size, slots, cqes);
 	return -ENOSPC;
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_evd_reserve);
 
 void kdapl_evd_unreserve(struct dat_evd *evd, u32 slots, u32 cqes)
@@ -95,6 +98,7 @@ void kdapl_evd_unreserve(struct dat_evd *evd, u32 slots, u32 cqes)
 	evd->cq_reserved -= cqes;
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_evd_unreserve);
 
 /*

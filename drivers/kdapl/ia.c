@@ -51,6 +51,7 @@ int kdapl_ia_enter(struct dat_ia *ia)
 	}
 	return 0;
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_ia_enter);
 
 void kdapl_ia_leave(struct dat_ia *ia)
@@ -58,6 +59,7 @@ void kdapl_ia_leave(struct dat_ia *ia)
 	if (refcount_dec_and_test(&ia->callers))
 		complete(&ia->idle);
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_ia_leave);
 
 static struct kdapl_obj *ia_first_behind_locked(struct dat_ia *ia,

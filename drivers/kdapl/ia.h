@@ -27,7 +27,7 @@ enum kdapl_ia_flags {
 	KDAPL_IA_ASYNC_HANDLER,	/* the device tells us of its events */
 };
 
-/**
+/*
  * struct dat_ia - an open interface adapter
  *
  * The gate: every call that may reach a verb, other than those that find a

@@ -877,4 +877,5 @@ int kdapl_lmr_build_sge(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 	*total = sum;
 	return n;
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_lmr_build_sge);

@@ -38,10 +38,22 @@ enum kdapl_lmr_state {
  * @page_offset: of @va in the first of @pages
  * @mr: NULL for local-only memory that local_dma_lkey can name; its iova is
  *	@va
+ * @access: enum ib_access_flags of @mr
+ * @mr_lkey: for the sink of an RDMA read on iWARP; 0: cannot be one
+ * @rkey: what the peer is given; 0: nothing
+ * @mem_type: as created
+ * @va_type: as created
+ * @region: as created
+ * @sgl: the memory
+ * @nents: entries of @sgl
+ * @mapped: entries after DMA mapping; 0: not mapped
+ * @state: under pz->lmr_lock
+ * @deferred: on pz->deferred
+ * @carrier: the EP that a posted registration goes through
+ * @rcu: for the grace period
  *
  * Read by posts under RCU; freed after a grace period. Immutable while it can
- * be found, but for what is under the
- * PZ's lock.
+ * be found, but for what is under the PZ's lock.
  */
 struct dat_lmr {
 	struct kdapl_obj obj;
@@ -57,20 +69,20 @@ struct dat_lmr {
 	u32 page_offset;
 
 	struct ib_mr *mr;
-	int access;			/* enum ib_access_flags of @mr */
-	u32 mr_lkey;			/* 0: cannot be the sink of a read */
-	u32 rkey;			/* what the peer is given, 0: nothing */
+	int access;
+	u32 mr_lkey;
+	u32 rkey;
 
 	enum dat_mem_type mem_type;
 	enum dat_va_type va_type;
 	union dat_region_description region;
-	struct scatterlist *sgl;	/* the memory, DMA mapped */
+	struct scatterlist *sgl;
 	unsigned int nents;
-	unsigned int mapped;		/* entries after mapping, 0: not mapped */
+	unsigned int mapped;
 
-	enum kdapl_lmr_state state;	/* under pz->lmr_lock */
-	struct list_head deferred;	/* on pz->deferred */
-	struct dat_ep *carrier;		/* of a posted registration */
+	enum kdapl_lmr_state state;
+	struct list_head deferred;
+	struct dat_ep *carrier;
 	struct rcu_head rcu;
 };
 

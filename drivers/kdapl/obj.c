@@ -120,4 +120,5 @@ void kdapl_obj_put(struct kdapl_obj *obj)
 {
 	kref_put(&obj->ref, obj_release);
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_obj_put);

@@ -258,6 +258,7 @@ out_unlock:
 	spin_unlock_irqrestore(&evd->lock, flags);
 	return ret;
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_evd_post);
 
 /**

@@ -67,6 +67,7 @@ void kdapl_watchdog_look(struct dat_evd *evd)
 		pr_warn("%s: evd %u: a completion came without a callback: its driver loses notifications\n",
 			evd->obj.ia->name, evd->obj.id);
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_watchdog_look);
 
 static void watchdog_work(struct work_struct *work)

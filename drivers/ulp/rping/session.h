@@ -41,7 +41,7 @@ struct rping_mem {
 	u64 addr;
 };
 
-/**
+/*
  * struct rping_session - see the top of session.c
  *
  * The thread alone touches what stands behind @thread, except that readers of
