@@ -31,11 +31,11 @@
 #include <linux/minmax.h>
 
 #include "cm.h"
-#include "dto.h"
 #include "ep.h"
 #include "ep_state.h"
 #include "ia.h"
 #include "main.h"
+#include "queue.h"
 
 enum {
 	CLOSE_DOUBT_MS = 1000,
@@ -101,7 +101,7 @@ static void close_start_drain(struct dat_ep *ep)
 static void close_start_grace(struct dat_ep *ep)
 {
 	close_decide(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
-	if (ep->obj.ia->iwarp || !kdapl_dto_outstanding(&ep->req)) {
+	if (ep->obj.ia->iwarp || !kdapl_queue_outstanding(&ep->req)) {
 		close_disconnect(ep);
 		kdapl_flush_start(ep);
 		return;
@@ -213,7 +213,7 @@ static void close_look(struct dat_ep *ep)
 	switch (ep->phase) {
 	case KDAPL_CLOSE_DRAIN:
 		kdapl_flush_poll(ep);
-		if (late || !kdapl_dto_outstanding(&ep->req))
+		if (late || !kdapl_queue_outstanding(&ep->req))
 			close_start_dreq(ep);
 		if (late)
 			kdapl_flush_start(ep);
@@ -327,8 +327,8 @@ void kdapl_close_free(struct dat_ep *ep)
 	case DAT_EP_STATE_DISCONNECTED:
 		/* Posted since: flushed, but perhaps not home. */
 		if (ep->qp_error && ep->phase == KDAPL_CLOSE_DONE &&
-		    (kdapl_dto_outstanding(&ep->req) ||
-		     kdapl_dto_outstanding(&ep->recv)))
+		    (kdapl_queue_outstanding(&ep->req) ||
+		     kdapl_queue_outstanding(&ep->recv)))
 			kdapl_flush_start(ep);
 		break;
 	default:

@@ -346,7 +346,7 @@ static void connect_established(struct dat_ep *ep)
 	unsigned long flags;
 
 	/* Memory that the peer may be told of must be registered by then. */
-	ep->reg_wait = !kdapl_lmr_register_deferred(ep);
+	ep->reg_wait = !kdapl_lmr_defer_register(ep);
 	if (ep->reg_wait)
 		return;
 
@@ -440,7 +440,7 @@ void kdapl_connect_run(struct dat_ep *ep, unsigned long todo)
 		/* An LMR that was created since; its creator waits for it. */
 		if (todo & BIT(KDAPL_EP_TODO_REG) &&
 		    READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED)
-			kdapl_lmr_register_deferred(ep);
+			kdapl_lmr_defer_register(ep);
 		return;
 	}
 	active = ep->active;

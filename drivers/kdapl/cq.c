@@ -12,13 +12,13 @@
 #include <rdma/ib_verbs.h>
 
 #include "async.h"
-#include "dto.h"
 #include "ep.h"
 #include "errno.h"
 #include "evd.h"
 #include "ia.h"
 #include "kunit.h"
 #include "lmr.h"
+#include "queue.h"
 #include "trace.h"
 #include "upcall.h"
 
@@ -118,12 +118,12 @@ static void cq_reclaim_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 }
 
 /**
- * kdapl_dto_complete_locked - a work request is done with
+ * kdapl_cq_complete_locked - a work request is done with
  * @evd: the EVD of its queue, locked
  * @wc: a polled completion, or one made up for a flush in software: only
  *	wr_id, status and, for successful receives, length and flags are read
  */
-void kdapl_dto_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
+void kdapl_cq_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 {
 	struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
 	struct kdapl_queue *queue = wr->queue;
@@ -146,7 +146,7 @@ void kdapl_dto_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 	if (unlikely(wr->flags & KDAPL_WR_INTERNAL)) {
 		WRITE_ONCE(queue->tail, queue->tail + 1);
 		if (wr->op == KDAPL_OP_REG)
-			kdapl_lmr_reg_done_locked(wr, wc->status);
+			kdapl_lmr_defer_done_locked(wr, wc->status);
 	} else if (wr->flags & KDAPL_WR_SUPPRESS &&
 		   wc->status == IB_WC_SUCCESS) {
 		cq_reclaim_locked(evd, queue, queue->tail + 1);
@@ -183,7 +183,7 @@ u32 kdapl_cq_poll_locked(struct dat_evd *evd)
 		return 0;
 	}
 	for (i = 0; i < n; i++)
-		kdapl_dto_complete_locked(evd, &evd->wc[i]);
+		kdapl_cq_complete_locked(evd, &evd->wc[i]);
 	return n;
 }
 

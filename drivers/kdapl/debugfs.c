@@ -18,12 +18,12 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
-#include "dto.h"
 #include "ep.h"
 #include "ep_state.h"
 #include "evd.h"
 #include "ia.h"
 #include "obj.h"
+#include "queue.h"
 
 struct kdapl_debugfs_dir {
 	struct list_head node;
@@ -112,9 +112,9 @@ static void debugfs_eps_line(struct seq_file *s, struct kdapl_obj *obj)
 	seq_printf(s, "%u %u %s %u %u %u %u %u %u %u %u %u %u\n", obj->id,
 		   obj->ia->obj.id, kdapl_ep_state_name(READ_ONCE(ep->state)),
 		   recv_evd, request_evd, connect_evd,
-		   READ_ONCE(recv->depth), kdapl_dto_outstanding(recv),
+		   READ_ONCE(recv->depth), kdapl_queue_outstanding(recv),
 		   READ_ONCE(recv->posted) - READ_ONCE(recv->released),
-		   READ_ONCE(req->depth), kdapl_dto_outstanding(req),
+		   READ_ONCE(req->depth), kdapl_queue_outstanding(req),
 		   READ_ONCE(req->posted) - READ_ONCE(req->released),
 		   READ_ONCE(ep->phase));
 }

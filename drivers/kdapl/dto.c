@@ -17,13 +17,8 @@
  * queue: its completion proves those in front of it done and frees their
  * credits.
  */
-#include "dto.h"
-
 #include <linux/delay.h>
 #include <linux/export.h>
-#include <linux/log2.h>
-#include <linux/mm.h>
-#include <linux/slab.h>
 
 #include <dat/kdat.h>
 
@@ -31,10 +26,9 @@
 #include "ep_state.h"
 #include "evd.h"
 #include "ia.h"
-#include "kunit.h"
 #include "lmr.h"
+#include "queue.h"
 #include "trace.h"
-#include "upcall.h"
 
 enum {
 	/*
@@ -42,8 +36,6 @@ enum {
 	 * is over in microseconds, unless the holder of its lock sleeps.
 	 */
 	DTO_RETRY_US = 100,
-	/* Completions flushed with interrupts off at a time. */
-	DTO_FLUSH_BATCH = 64,
 };
 
 #define DTO_REQUEST_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | \
@@ -51,131 +43,6 @@ enum {
 				 DAT_COMPLETION_BARRIER_FENCE_FLAG)
 #define DTO_SEND_FLAGS		(DTO_REQUEST_FLAGS | \
 				 DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-
-void kdapl_dto_queue_setup(struct kdapl_queue *queue, struct dat_ep *ep,
-			   bool request)
-{
-	queue->ep = ep;
-	queue->request = request;
-	queue->gate = KDAPL_QUEUE_CLOSED;
-	spin_lock_init(&queue->post_lock);
-}
-
-/**
- * kdapl_dto_queue_init - contexts for a QP
- * @queue: after kdapl_dto_queue_setup(); its gate is closed
- * @evd: where its completions go, a hidden one if the consumer named none
- * @depth: requests of the consumer, may be 0
- *
- * Context: process; sleeps.
- * Return: 0 or -ENOMEM.
- */
-int kdapl_dto_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
-			 u32 depth)
-{
-	u32 extra = queue->request ? KDAPL_QUEUE_EXTRA_SEND :
-				     KDAPL_QUEUE_EXTRA_RECV;
-	u32 size = roundup_pow_of_two(depth + extra);
-	size_t contexts = array_size(size, sizeof(*queue->wr));
-	struct kdapl_wr *wr;
-	u32 i;
-
-	might_sleep();
-
-	/* The scratch entries stand behind the contexts. */
-	wr = kvzalloc(size_add(contexts,
-			       KDAPL_DTO_MAX_SGE * sizeof(struct ib_sge)),
-		      GFP_KERNEL);
-	if (!wr)
-		return -ENOMEM;
-	for (i = 0; i < size; i++)
-		wr[i].queue = queue;
-
-	queue->wr = wr;
-	queue->sge = (struct ib_sge *)(wr + size);
-	queue->mask = size - 1;
-	queue->depth = depth;
-	queue->evd = evd;
-	queue->head = 0;
-	queue->tail = 0;
-	queue->posted = 0;
-	queue->released = 0;
-	queue->suppressed = 0;
-	return 0;
-}
-
-/* Nothing is outstanding, and the EVD holds no event of the queue any more. */
-void kdapl_dto_queue_free(struct kdapl_queue *queue)
-{
-	kvfree(queue->wr);
-	queue->wr = NULL;
-	queue->sge = NULL;
-	queue->evd = NULL;
-	queue->depth = 0;
-}
-
-void kdapl_dto_set_gate(struct kdapl_queue *queue, enum kdapl_queue_gate gate)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&queue->post_lock, flags);
-	queue->gate = gate;
-	spin_unlock_irqrestore(&queue->post_lock, flags);
-}
-
-u32 kdapl_dto_outstanding(const struct kdapl_queue *queue)
-{
-	u32 tail = READ_ONCE(queue->tail);
-
-	/* Tail first: it never passes a head that is read later. */
-	smp_rmb();
-	return READ_ONCE(queue->head) - tail;
-}
-
-void kdapl_dto_flush_software(struct kdapl_queue *queue)
-{
-	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
-	struct dat_evd *evd = queue->evd;
-	unsigned long flags;
-	u32 notifying, n, head;
-	bool trigger;
-
-	if (!evd)
-		return;
-
-	do {
-		spin_lock_irqsave(&evd->lock, flags);
-		notifying = evd->notifying;
-		/* Pairs with the release in dto_publish_locked(). */
-		head = smp_load_acquire(&queue->head);
-		for (n = 0; n < DTO_FLUSH_BATCH && queue->tail != head; n++) {
-			wc.wr_id = (uintptr_t)&queue->wr[queue->tail &
-							 queue->mask];
-			kdapl_dto_complete_locked(evd, &wc);
-		}
-		trigger = evd->notifying != notifying;
-		spin_unlock_irqrestore(&evd->lock, flags);
-		if (trigger)
-			kdapl_upcall_trigger(evd);
-	} while (n == DTO_FLUSH_BATCH);
-}
-
-/* The next context; counts only once dto_publish_locked() was called. */
-static struct kdapl_wr *dto_context(struct kdapl_queue *queue)
-{
-	return &queue->wr[queue->head & queue->mask];
-}
-
-static void dto_publish_locked(struct kdapl_queue *queue)
-{
-	/* Whoever sees the new head sees the context. */
-	smp_store_release(&queue->head, queue->head + 1);
-}
-
-static void dto_retract_locked(struct kdapl_queue *queue)
-{
-	WRITE_ONCE(queue->head, queue->head - 1);
-}
 
 static bool dto_has_credit(struct kdapl_queue *queue)
 {
@@ -192,7 +59,7 @@ static noinline int dto_not_posted(struct kdapl_queue *queue,
 	if (queue->gate == KDAPL_QUEUE_HOLD)
 		wr->flags |= KDAPL_WR_HELD;
 	queue->posted++;
-	dto_publish_locked(queue);
+	kdapl_queue_publish_locked(queue);
 	return queue->gate == KDAPL_QUEUE_FLUSH;
 }
 
@@ -220,7 +87,7 @@ static __always_inline int dto_sge(struct kdapl_queue *queue,
 		queue->total = iov->segment_length;
 		return 1;
 	}
-	return kdapl_lmr_build_sge(ep, iov, num, need, queue->sge, max_sge,
+	return kdapl_lmr_index_sge(ep, iov, num, need, queue->sge, max_sge,
 				   &queue->total);
 }
 
@@ -301,7 +168,7 @@ dto_request_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 			send_flags |= IB_SEND_FENCE;
 	}
 
-	wr = dto_context(queue);
+	wr = kdapl_queue_next_wr(queue);
 	wr->cookie = cookie;
 	wr->len = queue->total;
 	wr->op = op;
@@ -309,7 +176,7 @@ dto_request_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
 		return dto_not_posted(queue, wr);
 	queue->posted++;
-	dto_publish_locked(queue);
+	kdapl_queue_publish_locked(queue);
 
 	rdma->wr.wr_id = (uintptr_t)wr;
 	rdma->wr.sg_list = queue->sge;
@@ -318,7 +185,7 @@ dto_request_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 	ret = ib_post_send(ep->qp, &rdma->wr, &queue->bad_send);
 	trace_kdapl_dto_post(ep->obj.id, op, queue->total, ret);
 	if (unlikely(ret)) {
-		dto_retract_locked(queue);
+		kdapl_queue_retract_locked(queue);
 		queue->posted--;
 		return ret;
 	}
@@ -356,7 +223,7 @@ static noinline int dto_request_rest(struct dat_ep *ep, enum dat_dtos op,
 		spin_unlock_irqrestore(&queue->post_lock, irq);
 	}
 	if (ret > 0) {
-		kdapl_dto_flush_software(queue);
+		kdapl_queue_flush(queue);
 		ret = 0;
 	}
 	return ret;
@@ -506,7 +373,7 @@ dto_recv_locked(struct kdapl_queue *queue, struct dat_ep *ep, int num,
 	if (unlikely(ret < 0))
 		return ret;
 
-	wr = dto_context(queue);
+	wr = kdapl_queue_next_wr(queue);
 	wr->cookie = cookie;
 	wr->len = queue->total;
 	wr->op = DAT_DTO_RECEIVE;
@@ -516,7 +383,7 @@ dto_recv_locked(struct kdapl_queue *queue, struct dat_ep *ep, int num,
 	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
 		return dto_not_posted(queue, wr);
 	queue->posted++;
-	dto_publish_locked(queue);
+	kdapl_queue_publish_locked(queue);
 
 	recv->wr_id = (uintptr_t)wr;
 	recv->sg_list = queue->sge;
@@ -524,7 +391,7 @@ dto_recv_locked(struct kdapl_queue *queue, struct dat_ep *ep, int num,
 	ret = ib_post_recv(ep->qp, recv, &queue->bad_recv);
 	trace_kdapl_dto_post(ep->obj.id, DAT_DTO_RECEIVE, queue->total, ret);
 	if (unlikely(ret)) {
-		dto_retract_locked(queue);
+		kdapl_queue_retract_locked(queue);
 		queue->posted--;
 	}
 	return ret;
@@ -545,7 +412,7 @@ static noinline int dto_recv_rest(struct dat_ep *ep, int num,
 		spin_unlock_irqrestore(&queue->post_lock, irq);
 	}
 	if (ret > 0) {
-		kdapl_dto_flush_software(queue);
+		kdapl_queue_flush(queue);
 		ret = 0;
 	}
 	return ret;
@@ -596,86 +463,3 @@ int dat_ep_post_recv(struct dat_ep *ep, int num_segments,
 	return dto_recv_rest(ep, num_segments, local_iov, cookie, flags, ret);
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_recv);
-
-/* A context that holds no credit; NULL: all are with the provider. */
-static struct kdapl_wr *dto_internal_locked(struct kdapl_queue *queue, u8 op,
-					    void *cookie)
-{
-	struct kdapl_wr *wr;
-
-	if (kdapl_dto_outstanding(queue) > queue->mask)
-		return NULL;
-	wr = dto_context(queue);
-	wr->cookie.as_ptr = cookie;
-	wr->len = 0;
-	wr->op = op;
-	wr->flags = KDAPL_WR_INTERNAL;
-	dto_publish_locked(queue);
-	return wr;
-}
-
-int kdapl_dto_post_marker(struct kdapl_queue *queue)
-{
-	struct ib_rdma_wr send = {
-		.wr.opcode = IB_WR_RDMA_WRITE,
-		.wr.send_flags = IB_SEND_SIGNALED,
-	};
-	struct ib_recv_wr recv = {};
-	struct kdapl_wr *wr;
-	unsigned long flags;
-	int ret = -ENOSPC;
-
-	spin_lock_irqsave(&queue->post_lock, flags);
-	wr = dto_internal_locked(queue, KDAPL_OP_MARKER, NULL);
-	if (!wr)
-		goto out_unlock;
-
-	if (queue->request) {
-		send.wr.wr_id = (uintptr_t)wr;
-		ret = ib_post_send(queue->ep->qp, &send.wr, NULL);
-	} else {
-		recv.wr_id = (uintptr_t)wr;
-		ret = ib_post_recv(queue->ep->qp, &recv, NULL);
-	}
-	trace_kdapl_dto_post(queue->ep->obj.id, KDAPL_OP_MARKER, 0, ret);
-	if (ret)
-		dto_retract_locked(queue);
-	else if (queue->request)
-		queue->suppressed = 0;
-out_unlock:
-	spin_unlock_irqrestore(&queue->post_lock, flags);
-	return ret;
-}
-
-KDAPL_EXPORT_FOR_TEST(kdapl_dto_post_marker);
-
-int kdapl_dto_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr, u32 key,
-		       int access)
-{
-	struct ib_reg_wr reg = {
-		.wr.opcode = IB_WR_REG_MR,
-		.wr.send_flags = IB_SEND_SIGNALED,
-		.mr = lmr->mr,
-		.key = key,
-		.access = access,
-	};
-	struct kdapl_wr *wr;
-	unsigned long flags;
-	int ret = -ENOSPC;
-
-	spin_lock_irqsave(&queue->post_lock, flags);
-	wr = dto_internal_locked(queue, KDAPL_OP_REG, lmr);
-	if (!wr)
-		goto out_unlock;
-
-	reg.wr.wr_id = (uintptr_t)wr;
-	ret = ib_post_send(queue->ep->qp, &reg.wr, NULL);
-	trace_kdapl_dto_post(queue->ep->obj.id, KDAPL_OP_REG, 0, ret);
-	if (ret)
-		dto_retract_locked(queue);
-	else
-		queue->suppressed = 0;
-out_unlock:
-	spin_unlock_irqrestore(&queue->post_lock, flags);
-	return ret;
-}

@@ -207,8 +207,8 @@ int dat_ep_create(struct dat_ia *ia, struct dat_pz *pz,
 	init_completion(&new->freed);
 	init_completion(&new->removed);
 	new->state = DAT_EP_STATE_UNCONNECTED;
-	kdapl_dto_queue_setup(&new->req, new, true);
-	kdapl_dto_queue_setup(&new->recv, new, false);
+	kdapl_queue_setup(&new->req, new, true);
+	kdapl_queue_setup(&new->recv, new, false);
 
 	mutex_lock(&new->call_lock);
 	ret = kdapl_ep_res_change(new, &config);
@@ -247,9 +247,9 @@ int dat_ep_get_status(struct dat_ep *ep, enum dat_ep_state *state,
 	if (state)
 		*state = READ_ONCE(ep->state);
 	if (recv_idle)
-		*recv_idle = !kdapl_dto_outstanding(&ep->recv);
+		*recv_idle = !kdapl_queue_outstanding(&ep->recv);
 	if (request_idle)
-		*request_idle = !kdapl_dto_outstanding(&ep->req);
+		*request_idle = !kdapl_queue_outstanding(&ep->req);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dat_ep_get_status);

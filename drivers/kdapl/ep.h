@@ -20,9 +20,9 @@
 #include <dat/dat_event.h>
 
 #include "cm.h"
-#include "dto.h"
 #include "ep_state.h"
 #include "obj.h"
+#include "queue.h"
 
 struct dat_pz;
 struct dat_evd;

@@ -8,11 +8,11 @@
 
 #include <dat/kdat.h>
 
-#include "dto.h"
 #include "ep.h"
 #include "ep_state.h"
 #include "ia.h"
 #include "kunit.h"
+#include "queue.h"
 
 /* What dat_ep_create() gives without attributes; DAT leaves it to us. */
 enum {
@@ -36,12 +36,12 @@ enum {
 
 static int attr_max_send_iov(const struct dat_ia *ia)
 {
-	return min_t(u32, ia->dev_attr.max_send_sge, KDAPL_DTO_MAX_SGE);
+	return min_t(u32, ia->dev_attr.max_send_sge, KDAPL_QUEUE_MAX_SGE);
 }
 
 static int attr_max_recv_iov(const struct dat_ia *ia)
 {
-	return min_t(u32, ia->dev_attr.max_recv_sge, KDAPL_DTO_MAX_SGE);
+	return min_t(u32, ia->dev_attr.max_recv_sge, KDAPL_QUEUE_MAX_SGE);
 }
 
 static int attr_max_read_iov(const struct dat_ia *ia)

@@ -12,11 +12,11 @@
 
 #include "async.h"
 #include "cm.h"
-#include "dto.h"
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
 #include "pz.h"
+#include "queue.h"
 
 /* RNR NAK timer: 0.64 ms; ib_cm's 0 means 655 ms. */
 #define EP_QP_MIN_RNR_TIMER	12
@@ -68,8 +68,8 @@ int kdapl_ep_qp_create(struct dat_ep *ep, const struct kdapl_ep_config *config,
 		.qp_type = IB_QPT_RC,
 		.port_num = ia->port,
 	};
-	u32 send = min_t(u32, dev->max_send_sge, KDAPL_DTO_MAX_SGE);
-	u32 recv = min_t(u32, dev->max_recv_sge, KDAPL_DTO_MAX_SGE);
+	u32 send = min_t(u32, dev->max_send_sge, KDAPL_QUEUE_MAX_SGE);
+	u32 recv = min_t(u32, dev->max_recv_sge, KDAPL_QUEUE_MAX_SGE);
 	struct ib_qp *qp;
 	int ret;
 
@@ -101,9 +101,9 @@ int kdapl_ep_qp_create(struct dat_ep *ep, const struct kdapl_ep_config *config,
 	}
 	out->qp = qp;
 	out->max_sge_send = min_t(u32, init.cap.max_send_sge,
-				  KDAPL_DTO_MAX_SGE);
+				  KDAPL_QUEUE_MAX_SGE);
 	out->max_sge_recv = min_t(u32, init.cap.max_recv_sge,
-				  KDAPL_DTO_MAX_SGE);
+				  KDAPL_QUEUE_MAX_SGE);
 	return 0;
 }
 

@@ -10,12 +10,12 @@
 #include <linux/mutex.h>
 #include <linux/slab.h>
 
-#include "dto.h"
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
 #include "kunit.h"
 #include "pz.h"
+#include "queue.h"
 
 /*
  * Guards dto_type and dto_streams of all EVDs. Changed when EPs are configured,
@@ -217,7 +217,7 @@ static void res_queue_replace(struct kdapl_queue *queue,
 
 static bool res_queue_used(struct kdapl_queue *queue)
 {
-	return kdapl_dto_outstanding(queue) ||
+	return kdapl_queue_outstanding(queue) ||
 	       queue->posted != READ_ONCE(queue->released);
 }
 
@@ -250,10 +250,10 @@ static int res_shut(struct dat_ep *ep)
 {
 	enum kdapl_queue_gate gate = ep->recv.gate;
 
-	kdapl_dto_set_gate(&ep->recv, KDAPL_QUEUE_CLOSED);
+	kdapl_queue_set_gate(&ep->recv, KDAPL_QUEUE_CLOSED);
 	if (!res_queue_used(&ep->recv) && !res_queue_used(&ep->req))
 		return 0;
-	kdapl_dto_set_gate(&ep->recv, gate);
+	kdapl_queue_set_gate(&ep->recv, gate);
 	return -EBUSY;
 }
 
@@ -280,8 +280,8 @@ int kdapl_ep_res_change(struct dat_ep *ep, const struct kdapl_ep_config *config)
 	unsigned long flags;
 	int ret;
 
-	kdapl_dto_queue_setup(&req, ep, true);
-	kdapl_dto_queue_setup(&recv, ep, false);
+	kdapl_queue_setup(&req, ep, true);
+	kdapl_queue_setup(&recv, ep, false);
 	remake = res_qp_changes(ep, &old, config);
 	need_hidden = config->pz && !config->recv_evd && !config->request_evd;
 	if (config->connect_evd != old.connect_evd &&
@@ -317,11 +317,11 @@ int kdapl_ep_res_change(struct dat_ep *ep, const struct kdapl_ep_config *config)
 	ret = res_reserve(&mine.recv, &have.recv);
 	if (ret)
 		goto out_unreserve_req;
-	ret = kdapl_dto_queue_init(&req, mine.req.evd,
+	ret = kdapl_queue_init(&req, mine.req.evd,
 				   config->attr.max_request_dtos);
 	if (ret)
 		goto out_unreserve_recv;
-	ret = kdapl_dto_queue_init(&recv, mine.recv.evd,
+	ret = kdapl_queue_init(&recv, mine.recv.evd,
 				   config->attr.max_recv_dtos);
 	if (ret)
 		goto out_free_req;
@@ -333,8 +333,8 @@ int kdapl_ep_res_change(struct dat_ep *ep, const struct kdapl_ep_config *config)
 	}
 	res_queue_replace(&ep->req, &req);
 	res_queue_replace(&ep->recv, &recv);
-	kdapl_dto_queue_free(&req);
-	kdapl_dto_queue_free(&recv);
+	kdapl_queue_free(&req);
+	kdapl_queue_free(&recv);
 
 commit:
 	spin_lock_irqsave(&ep->lock, flags);
@@ -344,7 +344,7 @@ commit:
 		ep->qp = qp.qp;
 		ep->max_sge_send = qp.max_sge_send;
 		ep->max_sge_recv = qp.max_sge_recv;
-		kdapl_dto_set_gate(&ep->recv, ep->qp ? KDAPL_QUEUE_OPEN :
+		kdapl_queue_set_gate(&ep->recv, ep->qp ? KDAPL_QUEUE_OPEN :
 						       KDAPL_QUEUE_CLOSED);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
@@ -364,15 +364,15 @@ commit:
 	return 0;
 
 out_free_recv:
-	kdapl_dto_queue_free(&recv);
+	kdapl_queue_free(&recv);
 out_free_req:
-	kdapl_dto_queue_free(&req);
+	kdapl_queue_free(&req);
 out_unreserve_recv:
 	res_unreserve(&mine.recv, &have.recv);
 out_unreserve_req:
 	res_unreserve(&mine.req, &have.req);
 out_open:
-	kdapl_dto_set_gate(&ep->recv, ep->qp ? KDAPL_QUEUE_OPEN :
+	kdapl_queue_set_gate(&ep->recv, ep->qp ? KDAPL_QUEUE_OPEN :
 					       KDAPL_QUEUE_CLOSED);
 out_hidden:
 	if (hidden != ep->hidden_evd)
@@ -414,8 +414,8 @@ void kdapl_ep_res_put(struct dat_ep *ep)
 	if (have.recv.evd)
 		kdapl_evd_unreserve(have.recv.evd, have.recv.slots,
 				    have.recv.cqes);
-	kdapl_dto_queue_free(&ep->req);
-	kdapl_dto_queue_free(&ep->recv);
+	kdapl_queue_free(&ep->req);
+	kdapl_queue_free(&ep->recv);
 	res_hidden_put(ep->hidden_evd);
 	ep->hidden_evd = NULL;
 	res_types_change(&old, &none, true);

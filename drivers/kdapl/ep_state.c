@@ -20,10 +20,10 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 
-#include "dto.h"
 #include "ep.h"
 #include "ep_state.h"
 #include "kunit.h"
+#include "queue.h"
 #include "trace.h"
 
 #define U	DAT_EP_STATE_UNCONNECTED
@@ -181,6 +181,6 @@ void kdapl_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 		if (state == C || state == D)
 			req = recv;
 	}
-	kdapl_dto_set_gate(&ep->recv, recv);
-	kdapl_dto_set_gate(&ep->req, req);
+	kdapl_queue_set_gate(&ep->recv, recv);
+	kdapl_queue_set_gate(&ep->req, req);
 }

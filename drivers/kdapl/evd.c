@@ -18,6 +18,7 @@
 
 #include "compat.h"
 #include "evd.h"
+#include "fence.h"
 #include "ia.h"
 #include "kunit.h"
 #include "main.h"
@@ -401,6 +402,6 @@ void kdapl_evd_remove_device(struct dat_evd *evd)
 		return;
 	kdapl_watchdog_del(evd);
 	/* No QP uses it any more, but a tasklet of its own may be pending. */
-	kdapl_ia_fence();
+	kdapl_fence_tasklets();
 	ib_destroy_cq(cq);
 }

@@ -12,12 +12,12 @@
 #include <linux/minmax.h>
 #include <rdma/ib_verbs.h>
 
-#include "dto.h"
 #include "ep.h"
 #include "ep_state.h"
 #include "evd.h"
 #include "ia.h"
 #include "main.h"
+#include "queue.h"
 #include "upcall.h"
 
 enum {
@@ -64,7 +64,7 @@ u32 kdapl_flush_move_gate(struct kdapl_queue *queue,
 void kdapl_flush_mark(struct dat_ep *ep)
 {
 	if (READ_ONCE(ep->req.suppressed))
-		kdapl_dto_post_marker(&ep->req);
+		kdapl_queue_post_marker(&ep->req);
 }
 
 /**
@@ -87,8 +87,8 @@ void kdapl_flush_drop_qp(struct dat_ep *ep)
 		kdapl_connect_drop_id(ep);
 
 	spin_lock_irqsave(&ep->lock, flags);
-	kdapl_dto_set_gate(&ep->req, KDAPL_QUEUE_HOLD);
-	kdapl_dto_set_gate(&ep->recv, KDAPL_QUEUE_HOLD);
+	kdapl_queue_set_gate(&ep->req, KDAPL_QUEUE_HOLD);
+	kdapl_queue_set_gate(&ep->recv, KDAPL_QUEUE_HOLD);
 	qp = ep->qp;
 	ep->qp = NULL;
 	spin_unlock_irqrestore(&ep->lock, flags);
@@ -101,8 +101,8 @@ void kdapl_flush_drop_qp(struct dat_ep *ep)
 			       ep->obj.ia->name, ep->obj.id, ret);
 	}
 	kdapl_flush_poll(ep);
-	kdapl_dto_flush_software(&ep->req);
-	kdapl_dto_flush_software(&ep->recv);
+	kdapl_queue_flush(&ep->req);
+	kdapl_queue_flush(&ep->recv);
 	ep->qp_past_init = false;
 	ep->qp_error = false;
 }
@@ -140,8 +140,8 @@ static void flush_finish(struct dat_ep *ep)
 
 	/* What was held back between the flush and the move of the gates. */
 	if (!ep->qp) {
-		kdapl_dto_flush_software(&ep->req);
-		kdapl_dto_flush_software(&ep->recv);
+		kdapl_queue_flush(&ep->req);
+		kdapl_queue_flush(&ep->recv);
 	}
 	if (ep->config.connect_evd)
 		kdapl_evd_unclaim_conn(ep->config.connect_evd, ep);
@@ -166,7 +166,7 @@ static void flush_held(struct kdapl_queue *queue)
 		if (!(wr->flags & KDAPL_WR_HELD))
 			break;
 		wc.wr_id = (uintptr_t)wr;
-		kdapl_dto_complete_locked(evd, &wc);
+		kdapl_cq_complete_locked(evd, &wc);
 		any = true;
 	}
 	spin_unlock_irqrestore(&evd->lock, flags);
@@ -185,10 +185,10 @@ static bool flush_passed(struct kdapl_queue *queue, u32 head)
  */
 static bool flush_all_home(struct dat_ep *ep)
 {
-	if (kdapl_dto_outstanding(&ep->req))
+	if (kdapl_queue_outstanding(&ep->req))
 		flush_held(&ep->req);
-	if (!kdapl_dto_outstanding(&ep->req) &&
-	    !kdapl_dto_outstanding(&ep->recv))
+	if (!kdapl_queue_outstanding(&ep->req) &&
+	    !kdapl_queue_outstanding(&ep->recv))
 		return true;
 	return time_after(jiffies, ep->flush_since +
 			  msecs_to_jiffies(FLUSH_PATIENCE_MS)) &&
@@ -205,8 +205,8 @@ void kdapl_flush_look(struct dat_ep *ep)
 			return;
 		pr_warn_ratelimited("%s: ep %u: %u requests and %u receives were not flushed, QP destroyed\n",
 				    ep->obj.ia->name, ep->obj.id,
-				    kdapl_dto_outstanding(&ep->req),
-				    kdapl_dto_outstanding(&ep->recv));
+				    kdapl_queue_outstanding(&ep->req),
+				    kdapl_queue_outstanding(&ep->recv));
 		kdapl_flush_drop_qp(ep);
 	}
 	flush_finish(ep);
@@ -258,8 +258,8 @@ void kdapl_flush_now(struct dat_ep *ep, enum dat_event_number event)
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 	flush_finish(ep);
-	kdapl_dto_set_gate(&ep->req, KDAPL_QUEUE_CLOSED);
-	kdapl_dto_set_gate(&ep->recv, KDAPL_QUEUE_CLOSED);
-	kdapl_dto_flush_software(&ep->req);
-	kdapl_dto_flush_software(&ep->recv);
+	kdapl_queue_set_gate(&ep->req, KDAPL_QUEUE_CLOSED);
+	kdapl_queue_set_gate(&ep->recv, KDAPL_QUEUE_CLOSED);
+	kdapl_queue_flush(&ep->req);
+	kdapl_queue_flush(&ep->recv);
 }

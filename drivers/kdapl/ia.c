@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl: interface adapters: open, close, device removal, and what any handle
- * can be asked
+ * kdapl: interface adapters: open, close and device removal
  *
  * An IA pins the module while it is open. Its memory lives until the last of its
  * objects is gone, each of which holds a reference.
@@ -15,16 +14,12 @@
  */
 #include "ia.h"
 
-#include <linux/cpu.h>
 #include <linux/export.h>
-#include <linux/interrupt.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/nsproxy.h>
-#include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <linux/smp.h>
 #include <rdma/ib_verbs.h>
 
 #include <dat/kdat.h>
@@ -96,56 +91,6 @@ struct kdapl_obj *kdapl_ia_next(struct dat_ia *ia, enum dat_handle_type type,
 	if (prev)
 		kdapl_obj_put(prev);
 	return obj;
-}
-
-/* Guards the fence, of which there is one. Sleeps. */
-static DEFINE_MUTEX(ia_fence_lock);
-/*
- * Set up at run time: the module loader relocates no addresses in per-CPU data.
- */
-static DEFINE_PER_CPU(struct tasklet_struct, ia_fence_tasklets);
-static bool ia_fence_ready;
-static DECLARE_COMPLETION(ia_fence_done);
-static atomic_t ia_fence_left;
-
-static void ia_fence_tasklet(struct tasklet_struct *tasklet)
-{
-	if (atomic_dec_and_test(&ia_fence_left))
-		complete(&ia_fence_done);
-}
-
-static void ia_fence_cpu(void *unused)
-{
-	/* Behind all that this CPU has pending: its list is first in first out. */
-	tasklet_schedule(this_cpu_ptr(&ia_fence_tasklets));
-}
-
-void kdapl_ia_fence(void)
-{
-	int round, cpu;
-
-	might_sleep();
-
-	mutex_lock(&ia_fence_lock);
-	if (!ia_fence_ready) {
-		for_each_possible_cpu(cpu)
-			tasklet_setup(per_cpu_ptr(&ia_fence_tasklets, cpu),
-				      ia_fence_tasklet);
-		ia_fence_ready = true;
-	}
-	/*
-	 * A tasklet that another CPU runs at the moment is put to the end of
-	 * the list again, behind ours: the second round waits for it.
-	 */
-	for (round = 0; round < 2; round++) {
-		cpus_read_lock();
-		reinit_completion(&ia_fence_done);
-		atomic_set(&ia_fence_left, num_online_cpus());
-		on_each_cpu(ia_fence_cpu, NULL, true);
-		wait_for_completion(&ia_fence_done);
-		cpus_read_unlock();
-	}
-	mutex_unlock(&ia_fence_lock);
 }
 
 static void ia_release(struct kdapl_obj *obj)
@@ -501,93 +446,3 @@ void kdapl_ia_remove_device(struct dat_ia *ia)
 
 	complete_all(&ia->removed);
 }
-
-/* Any handle starts with its head; its type tells whether it is one. */
-static int ia_handle_obj(void *handle, struct kdapl_obj **obj)
-{
-	struct kdapl_obj *head = handle;
-
-	if (!head || (unsigned int)head->type >= KDAPL_HANDLE_TYPES)
-		return -EINVAL;
-	*obj = head;
-	return 0;
-}
-
-/**
- * dat_set_consumer_context - put a tag on an object
- * @handle: any object
- * @context: the tag, which kdapl stores and never looks into
- *
- * Origin: DAT 2.0.
- *
- * Context: any.
- * Return: 0, or -EINVAL: NULL.
- */
-int dat_set_consumer_context(void *handle, union dat_context context)
-{
-	struct kdapl_obj *obj;
-	unsigned long flags;
-	int ret;
-
-	ret = ia_handle_obj(handle, &obj);
-	if (ret)
-		return ret;
-	spin_lock_irqsave(&obj->ia->lock, flags);
-	obj->context = context;
-	spin_unlock_irqrestore(&obj->ia->lock, flags);
-	return 0;
-}
-EXPORT_SYMBOL_GPL(dat_set_consumer_context);
-
-/**
- * dat_get_consumer_context - the tag of an object
- * @handle: any object
- * @context: OUT: the tag, all zero if none was set
- *
- * Origin: DAT 2.0.
- *
- * Context: any.
- * Return: 0, or -EINVAL: NULL.
- */
-int dat_get_consumer_context(void *handle, union dat_context *context)
-{
-	struct kdapl_obj *obj;
-	unsigned long flags;
-	int ret;
-
-	if (!context)
-		return -EINVAL;
-	ret = ia_handle_obj(handle, &obj);
-	if (ret)
-		return ret;
-	spin_lock_irqsave(&obj->ia->lock, flags);
-	*context = obj->context;
-	spin_unlock_irqrestore(&obj->ia->lock, flags);
-	return 0;
-}
-EXPORT_SYMBOL_GPL(dat_get_consumer_context);
-
-/**
- * dat_get_handle_type - what an object is
- * @handle: any object
- * @type: OUT: its type
- *
- * Origin: DAT 2.0.
- *
- * Context: any.
- * Return: 0, or -EINVAL: NULL.
- */
-int dat_get_handle_type(void *handle, enum dat_handle_type *type)
-{
-	struct kdapl_obj *obj;
-	int ret;
-
-	if (!type)
-		return -EINVAL;
-	ret = ia_handle_obj(handle, &obj);
-	if (ret)
-		return ret;
-	*type = obj->type;
-	return 0;
-}
-EXPORT_SYMBOL_GPL(dat_get_handle_type);

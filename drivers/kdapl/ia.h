@@ -97,12 +97,6 @@ void kdapl_ia_remove_device(struct dat_ia *ia);
  */
 struct kdapl_obj *kdapl_ia_next(struct dat_ia *ia, enum dat_handle_type type,
 				struct kdapl_obj *prev);
-/*
- * Waits for all tasklets that were scheduled before the call. rxe completes
- * through a tasklet of the CQ, which ib_destroy_cq() does not wait for: this
- * stands between the last ib_destroy_qp() and it. Sleeps.
- */
-void kdapl_ia_fence(void);
 
 static inline bool kdapl_ia_removing(struct dat_ia *ia)
 {

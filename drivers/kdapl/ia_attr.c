@@ -12,11 +12,11 @@
 
 #include <dat/kdat.h>
 
-#include "dto.h"
 #include "ep.h"
 #include "ia.h"
 #include "kunit.h"
 #include "main.h"
+#include "queue.h"
 
 enum {
 	/* Part of a cache line pair: transfers that start there are quickest. */
@@ -95,12 +95,12 @@ static void ia_fill_attr(struct dat_ia *ia, struct dat_ia_attr *attr)
 	attr->max_rdma_read_per_ep_out_guaranteed = true;
 	attr->max_evds = dev->max_cq;
 	attr->max_evd_qlen = dev->max_cqe;
-	attr->max_iov_segments_per_dto = min_t(int, sge, KDAPL_DTO_MAX_SGE);
+	attr->max_iov_segments_per_dto = min_t(int, sge, KDAPL_QUEUE_MAX_SGE);
 	attr->max_iov_segments_per_rdma_write =
-		min_t(int, dev->max_send_sge, KDAPL_DTO_MAX_SGE);
+		min_t(int, dev->max_send_sge, KDAPL_QUEUE_MAX_SGE);
 	attr->max_iov_segments_per_rdma_read = ia->iwarp ? 1 :
 		min3(dev->max_sge_rd, dev->max_send_sge,
-		     (int)KDAPL_DTO_MAX_SGE);
+		     (int)KDAPL_QUEUE_MAX_SGE);
 
 	attr->max_lmrs = dev->max_mr;
 	attr->max_rmrs = dev->max_mr;

@@ -14,6 +14,10 @@
 
 struct dat_pz;
 
+/* What makes an LMR need an MR for the peer. */
+#define KDAPL_LMR_REMOTE	(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
+				 DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
 enum kdapl_lmr_state {
 	KDAPL_LMR_READY,	/* no MR, or a registered one */
 	KDAPL_LMR_DEFERRED,	/* waits for a connected EP */
@@ -116,7 +120,7 @@ static inline struct dat_lmr *kdapl_lmr_find(const struct dat_ia *ia,
 
 /*
  * The short way for one segment: true if @sge was filled in. All else, and what
- * is wrong with the segment, is for kdapl_lmr_build_sge(). Under a spinlock.
+ * is wrong with the segment, is for kdapl_lmr_index_sge(). Under a spinlock.
  */
 static __always_inline bool
 kdapl_lmr_build_one(const struct dat_ep *ep, const struct dat_lmr_triplet *iov,
@@ -145,7 +149,7 @@ kdapl_lmr_build_one(const struct dat_ep *ep, const struct dat_lmr_triplet *iov,
  * range and privilege. Returns the number of entries or a negative errno;
  * *total is the sum of the lengths in bytes. Under a spinlock.
  */
-int kdapl_lmr_build_sge(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
+int kdapl_lmr_index_sge(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 			int num, u32 need, struct ib_sge *sge, int max_sge,
 			u32 *total);
 /*
@@ -153,9 +157,24 @@ int kdapl_lmr_build_sge(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
  * the EP's work, QP in RTS, before ESTABLISHED is delivered, and again at each
  * KDAPL_EP_TODO_REG. True when nothing is left to wait for.
  */
-bool kdapl_lmr_register_deferred(struct dat_ep *ep);
+bool kdapl_lmr_defer_register(struct dat_ep *ep);
 /* A KDAPL_OP_REG request completed; under the EVD lock. */
-void kdapl_lmr_reg_done_locked(struct kdapl_wr *wr, enum ib_wc_status status);
+void kdapl_lmr_defer_done_locked(struct kdapl_wr *wr, enum ib_wc_status status);
+/* lmr_index.c: a context for an LMR that nobody can find yet; sleeps. */
+int kdapl_lmr_index_get(struct dat_lmr *lmr);
+/* Posts find @entry under the context of @lmr. Sleeps. */
+void kdapl_lmr_index_show(struct dat_lmr *lmr, struct dat_lmr *entry);
+/* Posts that have found it may go on until a grace period has passed. */
+void kdapl_lmr_index_put(struct dat_lmr *lmr);
+/* lmr_mem.c: the pages as a list; their MR, if one is needed. Both sleep. */
+int kdapl_lmr_mem_build(struct dat_lmr *lmr, unsigned long start, u64 length);
+int kdapl_lmr_mem_register(struct dat_lmr *lmr, u64 npages);
+/* No MR may name the memory any more. */
+void kdapl_lmr_mem_unmap(struct dat_lmr *lmr);
+/* lmr_defer.c */
+int kdapl_lmr_defer(struct dat_lmr *lmr);
+void kdapl_lmr_defer_cancel(struct dat_lmr *lmr);
+enum kdapl_lmr_state kdapl_lmr_defer_state(struct dat_lmr *lmr);
 /* Idempotent; sleeps. */
 void kdapl_lmr_remove_device(struct dat_lmr *lmr);
 /* As dat_lmr_free(), for dat_ia_close(ABRUPT). */

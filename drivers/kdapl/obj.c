@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl: what all objects share: numbers, references, the IA's lists
+ * kdapl: what all objects share: numbers, references, the IA's lists,
+ * the consumer's tag
  */
 #include <linux/atomic.h>
+#include <linux/export.h>
 #include <linux/kernel.h>
 #include <linux/printk.h>
+
+#include <dat/kdat.h>
 
 #include "ia.h"
 #include "kunit.h"
@@ -122,3 +126,93 @@ void kdapl_obj_put(struct kdapl_obj *obj)
 }
 
 KDAPL_EXPORT_FOR_TEST(kdapl_obj_put);
+
+/* Any handle starts with its head; its type tells whether it is one. */
+static int obj_of_handle(void *handle, struct kdapl_obj **obj)
+{
+	struct kdapl_obj *head = handle;
+
+	if (!head || (unsigned int)head->type >= KDAPL_HANDLE_TYPES)
+		return -EINVAL;
+	*obj = head;
+	return 0;
+}
+
+/**
+ * dat_set_consumer_context - put a tag on an object
+ * @handle: any object
+ * @context: the tag, which kdapl stores and never looks into
+ *
+ * Origin: DAT 2.0.
+ *
+ * Context: any.
+ * Return: 0, or -EINVAL: NULL.
+ */
+int dat_set_consumer_context(void *handle, union dat_context context)
+{
+	struct kdapl_obj *obj;
+	unsigned long flags;
+	int ret;
+
+	ret = obj_of_handle(handle, &obj);
+	if (ret)
+		return ret;
+	spin_lock_irqsave(&obj->ia->lock, flags);
+	obj->context = context;
+	spin_unlock_irqrestore(&obj->ia->lock, flags);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(dat_set_consumer_context);
+
+/**
+ * dat_get_consumer_context - the tag of an object
+ * @handle: any object
+ * @context: OUT: the tag, all zero if none was set
+ *
+ * Origin: DAT 2.0.
+ *
+ * Context: any.
+ * Return: 0, or -EINVAL: NULL.
+ */
+int dat_get_consumer_context(void *handle, union dat_context *context)
+{
+	struct kdapl_obj *obj;
+	unsigned long flags;
+	int ret;
+
+	if (!context)
+		return -EINVAL;
+	ret = obj_of_handle(handle, &obj);
+	if (ret)
+		return ret;
+	spin_lock_irqsave(&obj->ia->lock, flags);
+	*context = obj->context;
+	spin_unlock_irqrestore(&obj->ia->lock, flags);
+	return 0;
+}
+EXPORT_SYMBOL_GPL(dat_get_consumer_context);
+
+/**
+ * dat_get_handle_type - what an object is
+ * @handle: any object
+ * @type: OUT: its type
+ *
+ * Origin: DAT 2.0.
+ *
+ * Context: any.
+ * Return: 0, or -EINVAL: NULL.
+ */
+int dat_get_handle_type(void *handle, enum dat_handle_type *type)
+{
+	struct kdapl_obj *obj;
+	int ret;
+
+	if (!type)
+		return -EINVAL;
+	ret = obj_of_handle(handle, &obj);
+	if (ret)
+		return ret;
+	*type = obj->type;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(dat_get_handle_type);

@@ -20,6 +20,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
+#include "fence.h"
 #include "ia.h"
 #include "kunit.h"
 #include "pz.h"
@@ -192,7 +193,7 @@ void kdapl_reg_destroy(struct dat_pz *pz)
 		return;
 	pz->reg = NULL;
 	ib_destroy_qp(reg->qp);
-	kdapl_ia_fence();
+	kdapl_fence_tasklets();
 	ib_free_cq(reg->cq);
 	kfree(reg);
 }

@@ -7,7 +7,7 @@
  *
  * - DTO and bind completions: an EP reserves one slot for each request that it
  *   may have posted, when it is created. A request holds its slot from the post
- *   until the consumer dequeued the event (a credit, see dto.h).
+ *   until the consumer dequeued the event (a credit, see queue.h).
  * - Connection events: an attempt claims two slots before it starts, one for
  *   ESTABLISHED and one for the end.
  * - Everything else takes a slot that is not reserved, or is refused.
@@ -19,12 +19,12 @@
 #include <linux/slab.h>
 
 #include "async.h"
-#include "dto.h"
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
 #include "kunit.h"
 #include "main.h"
+#include "queue.h"
 #include "trace.h"
 #include "upcall.h"
 

@@ -3,8 +3,8 @@
  * Work requests of an endpoint. Each direction has a queue of preallocated
  * contexts in the order of posting; wr_id is the address of the context.
  */
-#ifndef _KDAPL_DTO_H
-#define _KDAPL_DTO_H
+#ifndef _KDAPL_QUEUE_H
+#define _KDAPL_QUEUE_H
 
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
@@ -116,37 +116,55 @@ enum {
 	/* Receive slots beyond max_recv_dtos: the marker. */
 	KDAPL_QUEUE_EXTRA_RECV = 1,
 	/* Most segments of a work request, whatever the device offers. */
-	KDAPL_DTO_MAX_SGE = 32,
+	KDAPL_QUEUE_MAX_SGE = 32,
 };
 
 /*
- * dto.c. Once for each queue, when the EP is created: from then on its gate can
+ * Once for each queue, when the EP is created: from then on its gate can
  * be moved and found closed.
  */
-void kdapl_dto_queue_setup(struct kdapl_queue *queue, struct dat_ep *ep,
+void kdapl_queue_setup(struct kdapl_queue *queue, struct dat_ep *ep,
 			   bool request);
 /* Contexts, as often as the QP is made anew; only while the gate is closed. */
-int kdapl_dto_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
+int kdapl_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
 			 u32 depth);
-void kdapl_dto_queue_free(struct kdapl_queue *queue);
-void kdapl_dto_set_gate(struct kdapl_queue *queue, enum kdapl_queue_gate gate);
+void kdapl_queue_free(struct kdapl_queue *queue);
+void kdapl_queue_set_gate(struct kdapl_queue *queue, enum kdapl_queue_gate gate);
 /*
  * A request of kdapl's own behind all others, whatever the gate: the caller
  * owns the QP. -ENOSPC: the last ones are not home yet.
  */
-int kdapl_dto_post_marker(struct kdapl_queue *queue);
+int kdapl_queue_post_marker(struct kdapl_queue *queue);
 /* The same for IB_WR_REG_MR; the completion finds @lmr in the context. */
-int kdapl_dto_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr,
+int kdapl_queue_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr,
 		       u32 key, int access);
 /* Contexts that have not come home. Any context, a snapshot. */
-u32 kdapl_dto_outstanding(const struct kdapl_queue *queue);
+u32 kdapl_queue_outstanding(const struct kdapl_queue *queue);
 /*
  * Reports every outstanding context FLUSHED: the QP is gone and its completions
  * were polled. Any context, no lock held.
  */
-void kdapl_dto_flush_software(struct kdapl_queue *queue);
+void kdapl_queue_flush(struct kdapl_queue *queue);
+
+/* The next context; counts only once kdapl_queue_publish_locked() was called. */
+static inline struct kdapl_wr *kdapl_queue_next_wr(struct kdapl_queue *queue)
+{
+	return &queue->wr[queue->head & queue->mask];
+}
+
+/* Under the post lock, like the next. */
+static inline void kdapl_queue_publish_locked(struct kdapl_queue *queue)
+{
+	/* Whoever sees the new head sees the context. */
+	smp_store_release(&queue->head, queue->head + 1);
+}
+
+static inline void kdapl_queue_retract_locked(struct kdapl_queue *queue)
+{
+	WRITE_ONCE(queue->head, queue->head - 1);
+}
 
 /* cq.c: a completion, or a request flushed in software, is done with */
-void kdapl_dto_complete_locked(struct dat_evd *evd, const struct ib_wc *wc);
+void kdapl_cq_complete_locked(struct dat_evd *evd, const struct ib_wc *wc);
 
-#endif /* _KDAPL_DTO_H */
+#endif /* _KDAPL_QUEUE_H */

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl: the queues of an EP: contexts, credits, gate, kdapl's own requests
+ *
+ * Each direction has one. Contexts are in the order of posting, so the
+ * completion of one proves those in front of it done; see queue.h.
+ */
+#include "queue.h"
+
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "ep.h"
+#include "evd.h"
+#include "kunit.h"
+#include "lmr.h"
+#include "trace.h"
+#include "upcall.h"
+
+enum {
+	/* Completions flushed with interrupts off at a time. */
+	QUEUE_FLUSH_BATCH = 64,
+};
+
+void kdapl_queue_setup(struct kdapl_queue *queue, struct dat_ep *ep,
+			   bool request)
+{
+	queue->ep = ep;
+	queue->request = request;
+	queue->gate = KDAPL_QUEUE_CLOSED;
+	spin_lock_init(&queue->post_lock);
+}
+
+/**
+ * kdapl_queue_init - contexts for a QP
+ * @queue: after kdapl_queue_setup(); its gate is closed
+ * @evd: where its completions go, a hidden one if the consumer named none
+ * @depth: requests of the consumer, may be 0
+ *
+ * Context: process; sleeps.
+ * Return: 0 or -ENOMEM.
+ */
+int kdapl_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
+			 u32 depth)
+{
+	u32 extra = queue->request ? KDAPL_QUEUE_EXTRA_SEND :
+				     KDAPL_QUEUE_EXTRA_RECV;
+	u32 size = roundup_pow_of_two(depth + extra);
+	size_t contexts = array_size(size, sizeof(*queue->wr));
+	struct kdapl_wr *wr;
+	u32 i;
+
+	might_sleep();
+
+	/* The scratch entries stand behind the contexts. */
+	wr = kvzalloc(size_add(contexts,
+			       KDAPL_QUEUE_MAX_SGE * sizeof(struct ib_sge)),
+		      GFP_KERNEL);
+	if (!wr)
+		return -ENOMEM;
+	for (i = 0; i < size; i++)
+		wr[i].queue = queue;
+
+	queue->wr = wr;
+	queue->sge = (struct ib_sge *)(wr + size);
+	queue->mask = size - 1;
+	queue->depth = depth;
+	queue->evd = evd;
+	queue->head = 0;
+	queue->tail = 0;
+	queue->posted = 0;
+	queue->released = 0;
+	queue->suppressed = 0;
+	return 0;
+}
+
+/* Nothing is outstanding, and the EVD holds no event of the queue any more. */
+void kdapl_queue_free(struct kdapl_queue *queue)
+{
+	kvfree(queue->wr);
+	queue->wr = NULL;
+	queue->sge = NULL;
+	queue->evd = NULL;
+	queue->depth = 0;
+}
+
+void kdapl_queue_set_gate(struct kdapl_queue *queue, enum kdapl_queue_gate gate)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->post_lock, flags);
+	queue->gate = gate;
+	spin_unlock_irqrestore(&queue->post_lock, flags);
+}
+
+u32 kdapl_queue_outstanding(const struct kdapl_queue *queue)
+{
+	u32 tail = READ_ONCE(queue->tail);
+
+	/* Tail first: it never passes a head that is read later. */
+	smp_rmb();
+	return READ_ONCE(queue->head) - tail;
+}
+
+void kdapl_queue_flush(struct kdapl_queue *queue)
+{
+	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
+	struct dat_evd *evd = queue->evd;
+	unsigned long flags;
+	u32 notifying, n, head;
+	bool trigger;
+
+	if (!evd)
+		return;
+
+	do {
+		spin_lock_irqsave(&evd->lock, flags);
+		notifying = evd->notifying;
+		/* Pairs with the release in kdapl_queue_publish_locked(). */
+		head = smp_load_acquire(&queue->head);
+		for (n = 0; n < QUEUE_FLUSH_BATCH && queue->tail != head; n++) {
+			wc.wr_id = (uintptr_t)&queue->wr[queue->tail &
+							 queue->mask];
+			kdapl_cq_complete_locked(evd, &wc);
+		}
+		trigger = evd->notifying != notifying;
+		spin_unlock_irqrestore(&evd->lock, flags);
+		if (trigger)
+			kdapl_upcall_trigger(evd);
+	} while (n == QUEUE_FLUSH_BATCH);
+}
+
+/* A context that holds no credit; NULL: all are with the provider. */
+static struct kdapl_wr *queue_internal_locked(struct kdapl_queue *queue, u8 op,
+					    void *cookie)
+{
+	struct kdapl_wr *wr;
+
+	if (kdapl_queue_outstanding(queue) > queue->mask)
+		return NULL;
+	wr = kdapl_queue_next_wr(queue);
+	wr->cookie.as_ptr = cookie;
+	wr->len = 0;
+	wr->op = op;
+	wr->flags = KDAPL_WR_INTERNAL;
+	kdapl_queue_publish_locked(queue);
+	return wr;
+}
+
+int kdapl_queue_post_marker(struct kdapl_queue *queue)
+{
+	struct ib_rdma_wr send = {
+		.wr.opcode = IB_WR_RDMA_WRITE,
+		.wr.send_flags = IB_SEND_SIGNALED,
+	};
+	struct ib_recv_wr recv = {};
+	struct kdapl_wr *wr;
+	unsigned long flags;
+	int ret = -ENOSPC;
+
+	spin_lock_irqsave(&queue->post_lock, flags);
+	wr = queue_internal_locked(queue, KDAPL_OP_MARKER, NULL);
+	if (!wr)
+		goto out_unlock;
+
+	if (queue->request) {
+		send.wr.wr_id = (uintptr_t)wr;
+		ret = ib_post_send(queue->ep->qp, &send.wr, NULL);
+	} else {
+		recv.wr_id = (uintptr_t)wr;
+		ret = ib_post_recv(queue->ep->qp, &recv, NULL);
+	}
+	trace_kdapl_dto_post(queue->ep->obj.id, KDAPL_OP_MARKER, 0, ret);
+	if (ret)
+		kdapl_queue_retract_locked(queue);
+	else if (queue->request)
+		queue->suppressed = 0;
+out_unlock:
+	spin_unlock_irqrestore(&queue->post_lock, flags);
+	return ret;
+}
+
+KDAPL_EXPORT_FOR_TEST(kdapl_queue_post_marker);
+
+int kdapl_queue_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr, u32 key,
+		       int access)
+{
+	struct ib_reg_wr reg = {
+		.wr.opcode = IB_WR_REG_MR,
+		.wr.send_flags = IB_SEND_SIGNALED,
+		.mr = lmr->mr,
+		.key = key,
+		.access = access,
+	};
+	struct kdapl_wr *wr;
+	unsigned long flags;
+	int ret = -ENOSPC;
+
+	spin_lock_irqsave(&queue->post_lock, flags);
+	wr = queue_internal_locked(queue, KDAPL_OP_REG, lmr);
+	if (!wr)
+		goto out_unlock;
+
+	reg.wr.wr_id = (uintptr_t)wr;
+	ret = ib_post_send(queue->ep->qp, &reg.wr, NULL);
+	trace_kdapl_dto_post(queue->ep->obj.id, KDAPL_OP_REG, 0, ret);
+	if (ret)
+		kdapl_queue_retract_locked(queue);
+	else
+		queue->suppressed = 0;
+out_unlock:
+	spin_unlock_irqrestore(&queue->post_lock, flags);
+	return ret;
+}
