@@ -26,18 +26,13 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
+#include "post.h"
 #include "protocol.h"
 #include "session.h"
 
 enum {
 	PING_FIRST = 'A',
 	PING_LAST = 'z',
-};
-
-/* What user_cookie says of a request; receives carry their buffer's number. */
-enum {
-	COOKIE_SEND = 0x100,
-	COOKIE_RDMA,
 };
 
 static char ping_next(char c)
@@ -68,103 +63,11 @@ static bool ping_text(char *buf, u32 size, u64 ping, bool compare)
 	return true;
 }
 
-static struct rping_control *control(struct rping_session *s)
-{
-	return s->control.buf;
-}
-
-/* The triplet of @buf, which lies in the control messages. */
-static struct dat_lmr_triplet control_triplet(struct rping_session *s,
-					      struct rping_adv *buf)
-{
-	return (struct dat_lmr_triplet){
-		.virtual_address = s->control.addr +
-				   ((void *)buf - s->control.buf),
-		.segment_length = sizeof(*buf),
-		.lmr_context = s->control.lkey,
-	};
-}
-
-static int post_recv(struct rping_session *s, unsigned int index)
-{
-	struct dat_lmr_triplet iov = control_triplet(s, &control(s)->recv[index]);
-	union dat_context cookie = { .as_index = index };
-
-	return dat_ep_post_recv(s->ep, 1, &iov, cookie,
-				DAT_COMPLETION_DEFAULT_FLAG);
-}
-
-/*
- * No event is owed for these as long as the EP has nobody to connect to: it may
- * be freed as it is. See attempt_begins().
- */
-static int post_recvs(struct rping_session *s)
-{
-	unsigned int i;
-	int ret;
-
-	for (i = 0; i < RPING_RECVS; i++) {
-		ret = post_recv(s, i);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
 /* Owed from now on: ESTABLISHED, or that it failed; and all receives. */
 static void attempt_begins(struct rping_session *s)
 {
 	s->conn->due++;
 	s->recv->due += RPING_RECVS;
-}
-
-static int post_send(struct rping_session *s, struct rping_adv *buf)
-{
-	struct dat_lmr_triplet iov = control_triplet(s, buf);
-	union dat_context cookie = { .as_index = COOKIE_SEND };
-	int ret;
-
-	ret = dat_ep_post_send(s->ep, 1, &iov, cookie,
-			       DAT_COMPLETION_DEFAULT_FLAG);
-	if (!ret)
-		s->request->due++;
-	return ret;
-}
-
-static int post_adv(struct rping_session *s, struct rping_adv *buf,
-		    const struct rping_mem *mem)
-{
-	buf->addr = cpu_to_be64(mem->addr);
-	buf->rkey = cpu_to_be32(mem->rkey);
-	buf->len = cpu_to_be32(s->param.size);
-	return post_send(s, buf);
-}
-
-/* Between our buffer and the one that the peer has offered. */
-static int post_rdma(struct rping_session *s, bool read)
-{
-	struct dat_lmr_triplet local = {
-		.virtual_address = s->source.addr,
-		.segment_length = s->len,
-		.lmr_context = s->source.lkey,
-	};
-	struct dat_rmr_triplet remote = {
-		.virtual_address = be64_to_cpu(s->peer.addr),
-		.segment_length = s->len,
-		.rmr_context = be32_to_cpu(s->peer.rkey),
-	};
-	union dat_context cookie = { .as_index = COOKIE_RDMA };
-	int ret;
-
-	if (read)
-		ret = dat_ep_post_rdma_read(s->ep, 1, &local, cookie, &remote,
-					    DAT_COMPLETION_DEFAULT_FLAG);
-	else
-		ret = dat_ep_post_rdma_write(s->ep, 1, &local, cookie, &remote,
-					     DAT_COMPLETION_DEFAULT_FLAG);
-	if (!ret)
-		s->request->due++;
-	return ret;
 }
 
 static int close_connection(struct rping_session *s)
@@ -180,7 +83,7 @@ static int client_offer_source(struct rping_session *s)
 	memset(s->sink.buf, 0xee, s->param.size);
 	s->step = RPING_SOURCE;
 	s->pending = RPING_PENDING_SEND | RPING_PENDING_RECV;
-	return post_adv(s, &control(s)->source, &s->source);
+	return rping_post_adv(s, &rping_messages(s)->source, &s->source);
 }
 
 static int client_next(struct rping_session *s)
@@ -191,7 +94,7 @@ static int client_next(struct rping_session *s)
 	case RPING_SOURCE:
 		s->step = RPING_SINK;
 		s->pending = RPING_PENDING_SEND | RPING_PENDING_RECV;
-		return post_adv(s, &control(s)->sink, &s->sink);
+		return rping_post_adv(s, &rping_messages(s)->sink, &s->sink);
 	case RPING_SINK:
 		s->pings++;
 		s->ping++;
@@ -222,7 +125,7 @@ static int server_take_offer(struct rping_session *s, bool read)
 	}
 	s->step = read ? RPING_READ : RPING_WRITE;
 	s->pending = RPING_PENDING_RDMA;
-	return post_rdma(s, read);
+	return rping_post_rdma(s, read);
 }
 
 static int server_go_ahead(struct rping_session *s, enum rping_step step,
@@ -230,7 +133,7 @@ static int server_go_ahead(struct rping_session *s, enum rping_step step,
 {
 	s->step = step;
 	s->pending = RPING_PENDING_SEND | RPING_PENDING_RECV;
-	return post_send(s, buf);
+	return rping_post_send(s, buf);
 }
 
 static int server_next(struct rping_session *s)
@@ -245,13 +148,13 @@ static int server_next(struct rping_session *s)
 				return -EBADMSG;
 			s->verified++;
 		}
-		return server_go_ahead(s, RPING_SINK, &control(s)->source);
+		return server_go_ahead(s, RPING_SINK, &rping_messages(s)->source);
 	case RPING_SINK:
 		return server_take_offer(s, false);
 	case RPING_WRITE:
 		s->pings++;
 		s->ping++;
-		return server_go_ahead(s, RPING_SOURCE, &control(s)->sink);
+		return server_go_ahead(s, RPING_SOURCE, &rping_messages(s)->sink);
 	default:
 		return -EPROTO;
 	}
@@ -290,7 +193,7 @@ static void dto_event(struct rping_session *s,
 	}
 
 	if (dto->operation != DAT_DTO_RECEIVE) {
-		happened(s, dto->user_cookie.as_index == COOKIE_RDMA ?
+		happened(s, dto->user_cookie.as_index == RPING_COOKIE_RDMA ?
 			    RPING_PENDING_RDMA : RPING_PENDING_SEND);
 		return;
 	}
@@ -299,8 +202,8 @@ static void dto_event(struct rping_session *s,
 		rping_session_fail(s, -EPROTO, "message of a wrong length");
 		return;
 	}
-	s->peer = control(s)->recv[dto->user_cookie.as_index];
-	ret = post_recv(s, dto->user_cookie.as_index);
+	s->peer = rping_messages(s)->recv[dto->user_cookie.as_index];
+	ret = rping_post_recv(s, dto->user_cookie.as_index);
 	if (ret)
 		rping_session_fail(s, ret, "cannot post a receive");
 	else
@@ -431,7 +334,7 @@ void rping_protocol_settle(struct rping_session *s)
 
 	ret = dat_ep_reset(s->ep);
 	if (!ret)
-		ret = post_recvs(s);
+		ret = rping_post_recvs(s);
 	if (ret) {
 		rping_session_fail(s, ret, "cannot reuse the endpoint");
 		s->done = true;
@@ -478,7 +381,7 @@ void rping_protocol_start(struct rping_session *s)
 {
 	int ret;
 
-	ret = post_recvs(s);
+	ret = rping_post_recvs(s);
 	if (ret) {
 		rping_session_fail(s, ret, "cannot post receives");
 		s->done = true;
