@@ -100,6 +100,23 @@ int fake_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		   const struct ib_send_wr **bad_wr);
 int fake_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		   const struct ib_recv_wr **bad_wr);
+
+extern spinlock_t fake_qp_lock;
+extern unsigned int fake_qp_overflowed;
+
+/* Under fake_qp_lock. */
+static inline bool fake_wq_empty(const struct fake_wq *wq)
+{
+	return wq->head == wq->tail;
+}
+
+static inline struct fake_wr *fake_wq_head(struct fake_wq *wq)
+{
+	return &wq->wr[wq->head % wq->size];
+}
+
+void fake_qp_finish(struct fake_qp *qp, bool send, enum ib_wc_status status,
+		    u32 len, u32 inv_rkey);
 void fake_qp_reset_counters(void);
 
 extern struct net_device *fake_netdev;

@@ -13,23 +13,13 @@
 #include "fake_priv.h"
 
 /* Guards all QPs and the list of them; CQ locks nest inside. */
-static DEFINE_SPINLOCK(fake_qp_lock);
+DEFINE_SPINLOCK(fake_qp_lock);
 static LIST_HEAD(fake_qps);
 static u32 fake_qp_num = 0x100;
-static unsigned int fake_overflows;
+unsigned int fake_qp_overflowed;
 
 /* What a completion names as its QP: nobody may look behind it. */
 #define FAKE_WC_QP	((struct ib_qp *)0xdead4ead00000000UL)
-
-static bool fake_wq_empty(const struct fake_wq *wq)
-{
-	return wq->head == wq->tail;
-}
-
-static struct fake_wr *fake_wq_head(struct fake_wq *wq)
-{
-	return &wq->wr[wq->head % wq->size];
-}
 
 static enum ib_wc_opcode fake_wc_opcode(enum ib_wr_opcode opcode)
 {
@@ -52,8 +42,8 @@ static enum ib_wc_opcode fake_wc_opcode(enum ib_wr_opcode opcode)
  * Takes the oldest request off its queue and completes it. A failed completion
  * says nothing but status and wr_id; the rest of it is made up.
  */
-static void fake_finish(struct fake_qp *qp, bool send,
-			enum ib_wc_status status, u32 len, u32 inv_rkey)
+void fake_qp_finish(struct fake_qp *qp, bool send, enum ib_wc_status status,
+		    u32 len, u32 inv_rkey)
 {
 	struct fake_wq *wq = send ? &qp->sq : &qp->rq;
 	struct fake_wr *wr = fake_wq_head(wq);
@@ -81,7 +71,7 @@ static void fake_finish(struct fake_qp *qp, bool send,
 		wc.ex.invalidate_rkey = 0xbad1bad1;
 	}
 	if (!fake_cq_push(send ? qp->ibqp.send_cq : qp->ibqp.recv_cq, &wc))
-		fake_overflows++;
+		fake_qp_overflowed++;
 }
 
 static void fake_copy(struct fake_wr *to, struct fake_wr *from)
@@ -127,15 +117,15 @@ static bool fake_transport(struct fake_qp *qp)
 			return false;
 		recv = fake_wq_head(&peer->rq);
 		if (recv->len < wr->len) {
-			fake_finish(peer, false, IB_WC_LOC_LEN_ERR, 0, 0);
-			fake_finish(qp, true, IB_WC_REM_INV_REQ_ERR, 0, 0);
+			fake_qp_finish(peer, false, IB_WC_LOC_LEN_ERR, 0, 0);
+			fake_qp_finish(qp, true, IB_WC_REM_INV_REQ_ERR, 0, 0);
 			return true;
 		}
 		fake_copy(recv, wr);
-		fake_finish(peer, false, IB_WC_SUCCESS, wr->len,
+		fake_qp_finish(peer, false, IB_WC_SUCCESS, wr->len,
 			    wr->opcode == IB_WR_SEND_WITH_INV ? wr->rkey : 0);
 	}
-	fake_finish(qp, true, IB_WC_SUCCESS, wr->len, 0);
+	fake_qp_finish(qp, true, IB_WC_SUCCESS, wr->len, 0);
 	return true;
 }
 
@@ -144,9 +134,9 @@ static bool fake_qp_step(struct fake_qp *qp)
 {
 	if (qp->state == IB_QPS_ERR) {
 		if (!fake_wq_empty(&qp->sq))
-			fake_finish(qp, true, IB_WC_WR_FLUSH_ERR, 0, 0);
+			fake_qp_finish(qp, true, IB_WC_WR_FLUSH_ERR, 0, 0);
 		else if (!fake_wq_empty(&qp->rq))
-			fake_finish(qp, false, IB_WC_WR_FLUSH_ERR, 0, 0);
+			fake_qp_finish(qp, false, IB_WC_WR_FLUSH_ERR, 0, 0);
 		else
 			return false;
 		return true;
@@ -357,7 +347,7 @@ static struct fake_wr *fake_wq_push(struct fake_wq *wq,
 	int i;
 
 	if (wq->tail - wq->head == wq->size) {
-		fake_overflows++;
+		fake_qp_overflowed++;
 		return NULL;
 	}
 	wr = &wq->wr[wq->tail++ % wq->size];
@@ -467,116 +457,4 @@ int fake_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		fake_qp_kick(qp->peer);
 	spin_unlock_irqrestore(&fake_qp_lock, flags);
 	return ret;
-}
-
-/* Completes the @n oldest requests of one queue; returns how many there were. */
-unsigned int fake_qp_complete(struct ib_qp *ibqp, bool send, unsigned int n,
-			      enum ib_wc_status status)
-{
-	struct fake_qp *qp = to_fake_qp(ibqp);
-	struct fake_wq *wq = send ? &qp->sq : &qp->rq;
-	unsigned int done = 0;
-	unsigned long flags;
-
-	spin_lock_irqsave(&fake_qp_lock, flags);
-	for (; done < n && !fake_wq_empty(wq); done++)
-		fake_finish(qp, send, status, fake_wq_head(wq)->len, 0);
-	spin_unlock_irqrestore(&fake_qp_lock, flags);
-	return done;
-}
-EXPORT_SYMBOL_GPL(fake_qp_complete);
-
-/* A message of @len bytes arrives, with an invalidate if @inv_rkey is set. */
-unsigned int fake_qp_receive(struct ib_qp *ibqp, u32 len, u32 inv_rkey)
-{
-	struct fake_qp *qp = to_fake_qp(ibqp);
-	unsigned int done = 0;
-	unsigned long flags;
-
-	spin_lock_irqsave(&fake_qp_lock, flags);
-	if (!fake_wq_empty(&qp->rq)) {
-		fake_finish(qp, false, IB_WC_SUCCESS, len, inv_rkey);
-		done = 1;
-	}
-	spin_unlock_irqrestore(&fake_qp_lock, flags);
-	return done;
-}
-EXPORT_SYMBOL_GPL(fake_qp_receive);
-
-/* Flushes all that is posted; returns how much that was. */
-unsigned int fake_qp_flush(struct ib_qp *ibqp)
-{
-	return fake_qp_complete(ibqp, true, ~0U, IB_WC_WR_FLUSH_ERR) +
-	       fake_qp_complete(ibqp, false, ~0U, IB_WC_WR_FLUSH_ERR);
-}
-EXPORT_SYMBOL_GPL(fake_qp_flush);
-
-unsigned int fake_qp_posted(struct ib_qp *ibqp, bool send)
-{
-	struct fake_qp *qp = to_fake_qp(ibqp);
-	struct fake_wq *wq = send ? &qp->sq : &qp->rq;
-
-	return READ_ONCE(wq->tail) - READ_ONCE(wq->head);
-}
-EXPORT_SYMBOL_GPL(fake_qp_posted);
-
-/* The @index-th oldest posted request. */
-bool fake_qp_peek(struct ib_qp *ibqp, bool send, unsigned int index,
-		  struct fake_wr *wr)
-{
-	struct fake_qp *qp = to_fake_qp(ibqp);
-	struct fake_wq *wq = send ? &qp->sq : &qp->rq;
-	unsigned long flags;
-	bool found = false;
-
-	spin_lock_irqsave(&fake_qp_lock, flags);
-	if (index < wq->tail - wq->head) {
-		*wr = wq->wr[(wq->head + index) % wq->size];
-		found = true;
-	}
-	spin_unlock_irqrestore(&fake_qp_lock, flags);
-	return found;
-}
-EXPORT_SYMBOL_GPL(fake_qp_peek);
-
-enum ib_qp_state fake_qp_state(struct ib_qp *ibqp)
-{
-	return READ_ONCE(to_fake_qp(ibqp)->state);
-}
-EXPORT_SYMBOL_GPL(fake_qp_state);
-
-/* What ib_modify_qp() has set so far. */
-void fake_qp_attr(struct ib_qp *ibqp, struct ib_qp_attr *attr)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&fake_qp_lock, flags);
-	*attr = to_fake_qp(ibqp)->attr;
-	spin_unlock_irqrestore(&fake_qp_lock, flags);
-}
-EXPORT_SYMBOL_GPL(fake_qp_attr);
-
-void fake_qp_event(struct ib_qp *ibqp, enum ib_event_type type)
-{
-	struct ib_event event = {
-		.device = ibqp->device,
-		.element.qp = ibqp,
-		.event = type,
-	};
-
-	if (ibqp->event_handler)
-		ibqp->event_handler(&event, ibqp->qp_context);
-}
-EXPORT_SYMBOL_GPL(fake_qp_event);
-
-/* Posts to full queues and completions that found their CQ full. */
-unsigned int fake_qp_overflows(void)
-{
-	return READ_ONCE(fake_overflows);
-}
-EXPORT_SYMBOL_GPL(fake_qp_overflows);
-
-void fake_qp_reset_counters(void)
-{
-	fake_overflows = 0;
 }

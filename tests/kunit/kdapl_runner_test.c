@@ -378,109 +378,6 @@ static void kdapl_runner_budget_of_one(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!READ_ONCE(evd->runners)));
 }
 
-/*
- * A closed loop with two CPUs: the producer completes one and waits until the
- * consumer, woken by an upcall, has counted it. A lost wakeup is a stall.
- */
-enum { RUN_LOOPS = 400 };
-
-struct run_loop {
-	struct dat_evd *evd;
-	struct kit_upcall *up;
-	enum dat_upcall_policy policy;
-	wait_queue_head_t wake;
-	atomic_t woken;
-	atomic_t taken;
-	atomic_t busy;
-	bool stop;
-	struct completion done;
-};
-
-static void run_wake(struct kit_upcall *up, const struct dat_event *event,
-		     bool more)
-{
-	struct run_loop *loop = up->priv;
-
-	if (event)
-		atomic_inc(&loop->taken);
-	dat_evd_modify_upcall(loop->evd, DAT_UPCALL_DISABLE, DAT_UPCALL_SAME,
-			      0);
-	atomic_set(&loop->woken, 1);
-	wake_up(&loop->wake);
-}
-
-static int run_consumer(void *data)
-{
-	struct run_loop *loop = data;
-
-	while (!READ_ONCE(loop->stop)) {
-		atomic_add(kit_drain(loop->evd), &loop->taken);
-		if (dat_evd_modify_upcall(loop->evd, loop->policy,
-					  &loop->up->object,
-					  DAT_UPCALL_INVOC_NEW) == -EBUSY) {
-			atomic_inc(&loop->busy);
-			continue;
-		}
-		wait_event(loop->wake, READ_ONCE(loop->stop) ||
-			   atomic_xchg(&loop->woken, 0));
-	}
-	complete(&loop->done);
-	return 0;
-}
-
-static void kdapl_runner_closed_loop(struct kunit *test)
-{
-	const struct run_case *c = test->param_value;
-	struct kit_upcall *up = kit_upcall(test);
-	struct task_struct *task;
-	struct kit_source source;
-	struct run_loop *loop;
-	bool stalled = false;
-	unsigned long end;
-	int i, notify;
-
-	loop = kunit_kzalloc(test, sizeof(*loop), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, loop);
-	loop->evd = kit_evd(test, 16, c->flags);
-	loop->up = up;
-	loop->policy = c->policy;
-	init_waitqueue_head(&loop->wake);
-	init_completion(&loop->done);
-	up->action = run_wake;
-	up->priv = loop;
-	kit_source(test, &source, loop->evd, 8);
-
-	task = kthread_create(run_consumer, loop, "consumer");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
-	kthread_bind(task, num_online_cpus() - 1);
-	wake_up_process(task);
-	for (i = 1; i <= RUN_LOOPS && !stalled; i++) {
-		notify = i % FAKE_REPORTS_EMPTY;
-		fake_script.notify = notify;
-		kit_source_post(test, &source, 1);
-		udelay(i % 7);
-		kit_source_complete(&source);
-		end = jiffies + 10 * HZ;
-		while (atomic_read(&loop->taken) < i) {
-			cond_resched();
-			if (time_after(jiffies, end)) {
-				stalled = true;
-				break;
-			}
-		}
-	}
-	WRITE_ONCE(loop->stop, true);
-	wake_up(&loop->wake);
-	KUNIT_EXPECT_FALSE_MSG(test, stalled, "stalled at completion %d", i);
-	KUNIT_ASSERT_TRUE(test, !!wait_for_completion_timeout(&loop->done,
-							      KIT_PATIENCE));
-	KUNIT_EXPECT_EQ(test, atomic_read(&loop->taken), (int)RUN_LOOPS);
-	KUNIT_EXPECT_EQ(test, loop->evd->stats.rescued, 0ULL);
-	KUNIT_EXPECT_LE(test, atomic_read(&up->overlap),
-			c->policy == DAT_UPCALL_MANY ?
-			(int)num_online_cpus() : 1);
-}
-
 static struct kunit_case kdapl_runner_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_runner_two_cpus, run_gen_params),
 	KUNIT_CASE_PARAM(kdapl_runner_many_overlaps, run_gen_params),
@@ -489,7 +386,6 @@ static struct kunit_case kdapl_runner_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_runner_disabled_inside, run_gen_params),
 	KUNIT_CASE(kdapl_runner_many_to_single),
 	KUNIT_CASE_PARAM(kdapl_runner_budget_of_one, run_gen_params),
-	KUNIT_CASE_PARAM(kdapl_runner_closed_loop, reenter_gen_params),
 	{}
 };
 
