@@ -221,6 +221,9 @@ static bool state_enter(struct state_ep *se, enum dat_ep_state state)
 	case A:
 		fake_cm_script.no_connect = true;
 		KUNIT_ASSERT_EQ(test, kit_connect(se->ep, 6001), 0);
+		/* The script is read then: it may change from here on. */
+		KUNIT_ASSERT_TRUE(test,
+				  KIT_WAIT(fake_cm_count(FAKE_CM_CONNECT)));
 		break;
 	case T:
 		if (dat_psp_create(ia, 6002, se->evd, DAT_PSP_PROVIDER_FLAG,
