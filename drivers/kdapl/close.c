@@ -59,11 +59,17 @@ static bool close_pending(struct dat_ep *ep)
 	       state == DAT_EP_STATE_COMPLETION_PENDING;
 }
 
-/* What ends a connection is decided once; the first to say so wins. */
+/*
+ * What ends a connection is decided once; the first to say so wins. Once the
+ * device is being removed there is one answer: that the peer leaves may come of
+ * the same removal, when it is an EP of ours that went first.
+ */
 static void close_decide(struct dat_ep *ep, enum dat_event_number event)
 {
 	unsigned long flags;
 
+	if (kdapl_ia_removing(ep->obj.ia))
+		event = DAT_CONNECTION_EVENT_BROKEN;
 	spin_lock_irqsave(&ep->lock, flags);
 	if (!ep->terminal)
 		ep->terminal = event;

@@ -3,9 +3,12 @@
  * The device goes away under its users, and comes back; and the other kind of
  * device, iWARP.
  */
+#include <linux/kthread.h>
 #include <linux/module.h>
 
+#include "../../drivers/kdapl/ep.h"
 #include "../../drivers/kdapl/evd.h"
+#include "../../drivers/kdapl/ia.h"
 #include "kit.h"
 
 static void removal_exit(struct kunit *test)
@@ -129,6 +132,55 @@ static void kdapl_removal_of_everything(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_pz_free(kit->pz), 0);
 }
 
+static int removal_thread(void *data)
+{
+	struct completion *done = data;
+
+	fake_hca_unplug();
+	complete(done);
+	return 0;
+}
+
+/*
+ * Two EPs of one device: the first one's end reaches the second as a DREQ while
+ * the removal is under way. It is the removal that ends both.
+ */
+static void kdapl_removal_hears_of_its_peer(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	struct kit *kit = to_kit(test);
+	struct completion done;
+	struct dat_event event;
+	struct kit_pair pair;
+	struct task_struct *task;
+
+	init_completion(&done);
+	kit_pair(test, &pair, evd, evd, 4);
+	task = kthread_create(removal_thread, &done, "removal");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+
+	/* A call that is inside holds the removal up. */
+	KUNIT_ASSERT_EQ(test, kdapl_ia_enter(kit->ia), 0);
+	wake_up_process(task);
+	if (KIT_WAIT(kdapl_ia_removing(kit->ia))) {
+		fake_cm_event(pair.client->id, RDMA_CM_EVENT_DISCONNECTED, 0,
+			      NULL, 0);
+		event = kit_next(pair.conn_evd);
+		KUNIT_EXPECT_EQ(test, (int)event.event_number,
+				(int)DAT_CONNECTION_EVENT_BROKEN);
+		KUNIT_EXPECT_PTR_EQ(test,
+				    event.event_data.connect_event_data.ep_handle,
+				    pair.client);
+	} else {
+		KUNIT_FAIL(test, "the removal does not begin");
+	}
+	kdapl_ia_leave(kit->ia);
+	KUNIT_ASSERT_TRUE(test, !!wait_for_completion_timeout(&done,
+							      KIT_PATIENCE));
+	KIT_EXPECT_EVENT(test, pair.conn_evd, DAT_CONNECTION_EVENT_BROKEN);
+	KUNIT_EXPECT_EQ(test, kit_drain(pair.conn_evd), 0U);
+}
+
 /* A new device of the same name can be opened while orphans live. */
 static void kdapl_removal_and_return(struct kunit *test)
 {
@@ -187,6 +239,7 @@ static void kdapl_removal_iwarp(struct kunit *test)
 
 static struct kunit_case kdapl_removal_cases[] = {
 	KUNIT_CASE(kdapl_removal_of_everything),
+	KUNIT_CASE(kdapl_removal_hears_of_its_peer),
 	KUNIT_CASE(kdapl_removal_and_return),
 	KUNIT_CASE(kdapl_removal_open_by_address),
 	KUNIT_CASE(kdapl_removal_iwarp),
