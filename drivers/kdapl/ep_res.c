@@ -318,11 +318,11 @@ int kdapl_ep_res_change(struct dat_ep *ep, const struct kdapl_ep_config *config)
 	if (ret)
 		goto out_unreserve_req;
 	ret = kdapl_queue_init(&req, mine.req.evd,
-				   config->attr.max_request_dtos);
+			       config->attr.max_request_dtos);
 	if (ret)
 		goto out_unreserve_recv;
 	ret = kdapl_queue_init(&recv, mine.recv.evd,
-				   config->attr.max_recv_dtos);
+			       config->attr.max_recv_dtos);
 	if (ret)
 		goto out_free_req;
 	if (config->pz) {

@@ -2,10 +2,11 @@
 /*
  * kdapl: local memory regions
  *
- * Locally an LMR is named by its lmr_context (lmr_index.c). Memory whose DMA addresses are contiguous goes to the
- * device under local_dma_lkey, so that local use needs no registration at all;
- * privileges and bounds are checked here, at every post. Other memory is made
- * contiguous by an MR, or split at page ends where no MR is to be had.
+ * Locally an LMR is named by its lmr_context (lmr_index.c). Memory whose DMA
+ * addresses are contiguous goes to the device under local_dma_lkey, so that local
+ * use needs no registration at all; privileges and bounds are checked here, at
+ * every post. Other memory is made contiguous by an MR, or split at page ends
+ * where no MR is to be had (lmr_mem.c).
  *
  * Remotely an LMR is an MR, whose iova is the address that triplets name. Where
  * a QP can be connected to itself it is registered before dat_lmr_kcreate()
@@ -18,7 +19,6 @@
  */
 #include "lmr.h"
 
-#include <linux/delay.h>
 #include <linux/export.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -181,7 +181,7 @@ int dat_lmr_kcreate(struct dat_ia *ia, enum dat_mem_type mem_type,
 		goto out_undo;
 
 	ret = kdapl_lmr_mem_register(new, DIV_ROUND_UP_ULL(offset_in_page(start) + length,
-						 PAGE_SIZE));
+							   PAGE_SIZE));
 	if (ret)
 		goto out_undo;
 

@@ -160,7 +160,7 @@ bool kdapl_lmr_defer_register(struct dat_ep *ep)
 			continue;
 		}
 		if (!kdapl_queue_post_reg(&ep->req, lmr, lmr->mr->rkey,
-					lmr->access))
+					  lmr->access))
 			continue;
 
 		/* The QP is going: its close wakes whoever waits. */

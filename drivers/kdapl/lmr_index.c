@@ -89,7 +89,7 @@ void kdapl_lmr_index_put(struct dat_lmr *lmr)
 
 /* One entry a page; the rest of a segment that spans more of them. */
 static noinline int index_split(const struct dat_lmr *lmr, u64 off, u32 len,
-			      struct ib_sge *sge, int n, int max_sge)
+				struct ib_sge *sge, int n, int max_sge)
 {
 	u64 pos = lmr->page_offset + off;
 

@@ -24,7 +24,7 @@ enum {
 };
 
 void kdapl_queue_setup(struct kdapl_queue *queue, struct dat_ep *ep,
-			   bool request)
+		       bool request)
 {
 	queue->ep = ep;
 	queue->request = request;
@@ -42,7 +42,7 @@ void kdapl_queue_setup(struct kdapl_queue *queue, struct dat_ep *ep,
  * Return: 0 or -ENOMEM.
  */
 int kdapl_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
-			 u32 depth)
+		     u32 depth)
 {
 	u32 extra = queue->request ? KDAPL_QUEUE_EXTRA_SEND :
 				     KDAPL_QUEUE_EXTRA_RECV;
@@ -133,7 +133,7 @@ void kdapl_queue_flush(struct kdapl_queue *queue)
 
 /* A context that holds no credit; NULL: all are with the provider. */
 static struct kdapl_wr *queue_internal_locked(struct kdapl_queue *queue, u8 op,
-					    void *cookie)
+					      void *cookie)
 {
 	struct kdapl_wr *wr;
 
@@ -184,7 +184,7 @@ out_unlock:
 KDAPL_EXPORT_FOR_TEST(kdapl_queue_post_marker);
 
 int kdapl_queue_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr, u32 key,
-		       int access)
+			 int access)
 {
 	struct ib_reg_wr reg = {
 		.wr.opcode = IB_WR_REG_MR,

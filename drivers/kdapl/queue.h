@@ -124,10 +124,10 @@ enum {
  * be moved and found closed.
  */
 void kdapl_queue_setup(struct kdapl_queue *queue, struct dat_ep *ep,
-			   bool request);
+		       bool request);
 /* Contexts, as often as the QP is made anew; only while the gate is closed. */
 int kdapl_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
-			 u32 depth);
+		     u32 depth);
 void kdapl_queue_free(struct kdapl_queue *queue);
 void kdapl_queue_set_gate(struct kdapl_queue *queue, enum kdapl_queue_gate gate);
 /*
@@ -137,7 +137,7 @@ void kdapl_queue_set_gate(struct kdapl_queue *queue, enum kdapl_queue_gate gate)
 int kdapl_queue_post_marker(struct kdapl_queue *queue);
 /* The same for IB_WR_REG_MR; the completion finds @lmr in the context. */
 int kdapl_queue_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr,
-		       u32 key, int access);
+			 u32 key, int access);
 /* Contexts that have not come home. Any context, a snapshot. */
 u32 kdapl_queue_outstanding(const struct kdapl_queue *queue);
 /*

@@ -123,7 +123,7 @@ static bool fake_transport(struct fake_qp *qp)
 		}
 		fake_copy(recv, wr);
 		fake_qp_finish(peer, false, IB_WC_SUCCESS, wr->len,
-			    wr->opcode == IB_WR_SEND_WITH_INV ? wr->rkey : 0);
+			       wr->opcode == IB_WR_SEND_WITH_INV ? wr->rkey : 0);
 	}
 	fake_qp_finish(qp, true, IB_WC_SUCCESS, wr->len, 0);
 	return true;

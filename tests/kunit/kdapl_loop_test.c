@@ -48,7 +48,7 @@ static void loop_desc(const struct loop_case *c, char *desc)
 KUNIT_ARRAY_PARAM(loop, loop_cases, loop_desc);
 
 static void loop_wake(struct kit_upcall *up, const struct dat_event *event,
-		     bool more)
+		      bool more)
 {
 	struct loop *loop = up->priv;
 

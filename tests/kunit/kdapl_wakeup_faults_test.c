@@ -9,7 +9,6 @@
 #include "../../drivers/kdapl/evd.h"
 #include "kit.h"
 
-
 static struct dat_dto_completion_event_data *
 fault_dto(struct dat_event *event)
 {
