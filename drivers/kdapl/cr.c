@@ -31,7 +31,8 @@ static void cr_release(struct kdapl_obj *obj)
 }
 
 /* The event, and with it the EP's next state: nobody sees one of the two. */
-static int cr_announce(struct dat_cr *cr, const struct dat_event *event)
+static int cr_announce(struct dat_cr *cr, bool reserved,
+		       const struct dat_event *event)
 {
 	const struct kdapl_post post = {
 		.kind = KDAPL_SLOT_FREE,
@@ -42,7 +43,7 @@ static int cr_announce(struct dat_cr *cr, const struct dat_event *event)
 	unsigned long flags;
 	int ret;
 
-	if (!ep)
+	if (!reserved)
 		return kdapl_evd_post(cr->evd, event, &post);
 
 	spin_lock_irqsave(&ep->lock, flags);
@@ -68,6 +69,7 @@ int kdapl_cr_arrived(struct kdapl_sp *sp, struct dat_ep *ep,
 		.event_number = DAT_CONNECTION_REQUEST_EVENT,
 	};
 	struct dat_cr *cr;
+	bool reserved;
 	int ret;
 
 	if (kdapl_ia_removing(ia))
@@ -97,7 +99,8 @@ int kdapl_cr_arrived(struct kdapl_sp *sp, struct dat_ep *ep,
 	kdapl_obj_link(&cr->obj);
 
 	data = &arrival.event_data.cr_arrival_event_data;
-	if (ep)
+	reserved = sp->obj.type == DAT_HANDLE_TYPE_RSP;
+	if (reserved)
 		data->sp_handle.rsp_handle =
 			container_of(sp, struct dat_rsp, sp);
 	else
@@ -107,7 +110,7 @@ int kdapl_cr_arrived(struct kdapl_sp *sp, struct dat_ep *ep,
 	data->conn_qual = sp->conn_qual;
 	data->cr_handle = cr;
 
-	ret = cr_announce(cr, &arrival);
+	ret = cr_announce(cr, reserved, &arrival);
 	if (!ret)
 		return 0;
 
@@ -199,6 +202,7 @@ static void cr_hand_over(struct dat_cr *cr, struct dat_ep *ep, u8 pdata_len,
 	ep->local_addr = cr->local_addr;
 	ep->remote_addr = cr->remote_addr;
 	ep->remote_qual = kdapl_cm_port(&cr->remote_addr);
+	ep->tentative = false;
 	kdapl_ep_set_state(ep, DAT_EP_STATE_COMPLETION_PENDING);
 	spin_unlock_irqrestore(&ep->lock, flags);
 
@@ -251,7 +255,8 @@ out_unlock:
  * dat_cr_accept - accept a connection request
  * @cr: the CR, gone on success
  * @ep: an unconnected EP with PZ and connect EVD, or NULL if the CR has an EP
- *	of its own, that of the RSP that it came through
+ *	of its own: that of the RSP that it came through, or the one that kdapl
+ *	made, with PZ and connect EVD from dat_ep_modify()
  * @private_data_size: bytes of @private_data, at most the provider attribute
  *	max_private_data_size
  * @private_data: for the peer's ESTABLISHED event, copied
@@ -318,6 +323,10 @@ static void cr_return_ep(struct dat_cr *cr)
 
 	if (!ep)
 		return;
+	if (kdapl_ep_take_tentative(ep)) {
+		kdapl_ep_destroy(ep);
+		return;
+	}
 	spin_lock_irqsave(&ep->lock, flags);
 	if (ep->state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
 		kdapl_ep_set_state(ep, DAT_EP_STATE_UNCONNECTED);
@@ -355,9 +364,9 @@ static void cr_refuse(struct dat_cr *cr, u8 pdata_len, const void *pdata)
  *	max_private_data_size, on iWARP 4 less
  * @private_data: for the peer's PEER_REJECTED event
  *
- * The EP of an RSP is UNCONNECTED again. Origin: DAT 2.0; four bytes in front
- * of the private data are libdapl's, so that its consumers, and ours, can tell
- * a peer's consumer from its CM.
+ * The EP of an RSP is UNCONNECTED again; one that kdapl made for the CR is
+ * gone. Origin: DAT 2.0; four bytes in front of the private data are libdapl's,
+ * so that its consumers, and ours, can tell a peer's consumer from its CM.
  *
  * Context: process; sleeps; also from process-context upcalls.
  * Return: 0; else the CR is as before: -EINVAL: NULL or private data too long;

@@ -20,7 +20,7 @@ struct kdapl_sp;
  *	removal
  * @evd: where its event went
  * @sp: what it came through; only to compare, it may be gone
- * @ep: the EP of the RSP that it came through, else NULL
+ * @ep: the EP of the RSP that it came through, or one made for it; or NULL
  * @flags: enum kdapl_cr_flags, atomic bits
  * @local_addr: where it came in
  * @remote_addr: the peer's address and port
@@ -53,7 +53,8 @@ enum kdapl_cr_flags {
 /*
  * From the CM handler of a service point: makes a CR of the new id and posts
  * its event. @ep is the reserved EP of an RSP, which becomes
- * PASSIVE_CONNECTION_PENDING. On failure the id stays with the caller.
+ * PASSIVE_CONNECTION_PENDING, or one made for the request, or NULL. On failure
+ * id and EP stay with the caller.
  */
 int kdapl_cr_arrived(struct kdapl_sp *sp, struct dat_ep *ep,
 		     struct rdma_cm_id *id, const struct rdma_cm_event *event);

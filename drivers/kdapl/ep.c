@@ -142,6 +142,71 @@ static void ep_release(struct kdapl_obj *obj)
 	kfree(container_of(obj, struct dat_ep, obj));
 }
 
+static struct dat_ep *ep_alloc(struct dat_ia *ia, enum dat_ep_state state)
+{
+	struct dat_ep *ep;
+
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	if (!ep)
+		return NULL;
+
+	kdapl_obj_init(&ep->obj, ia, DAT_HANDLE_TYPE_EP, ep_release);
+	mutex_init(&ep->call_lock);
+	spin_lock_init(&ep->lock);
+	INIT_DELAYED_WORK(&ep->work, ep_work);
+	init_completion(&ep->reset_done);
+	init_completion(&ep->freed);
+	init_completion(&ep->removed);
+	ep->state = state;
+	kdapl_queue_setup(&ep->req, ep, true);
+	kdapl_queue_setup(&ep->recv, ep, false);
+	return ep;
+}
+
+int kdapl_ep_create_tentative(struct dat_ia *ia, struct dat_ep **ep)
+{
+	struct kdapl_ep_config config = {};
+	struct dat_ep *new;
+	int ret;
+
+	new = ep_alloc(ia, DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING);
+	if (!new)
+		return -ENOMEM;
+	new->tentative = true;
+	kdapl_ep_attr_default(&config.attr, ia, false, false);
+	/*
+	 * Without call_lock, which is held around the id's handler mutex
+	 * elsewhere: nobody else can see the EP.
+	 */
+	ret = kdapl_ep_res_change(new, &config);
+	if (ret) {
+		kdapl_obj_put(&new->obj);
+		return ret;
+	}
+	kdapl_obj_link(&new->obj);
+	*ep = new;
+	return 0;
+}
+
+void kdapl_ep_drop_tentative(struct dat_ep *ep)
+{
+	kdapl_obj_unlink(&ep->obj);
+	kdapl_ep_res_put(ep);
+	kdapl_obj_put(&ep->obj);
+}
+
+bool kdapl_ep_take_tentative(struct dat_ep *ep)
+{
+	unsigned long flags;
+	bool taken;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	taken = ep->tentative;
+	ep->tentative = false;
+	spin_unlock_irqrestore(&ep->lock, flags);
+	return taken;
+}
+
 /**
  * dat_ep_create - create an endpoint
  * @ia: the IA
@@ -195,20 +260,9 @@ int dat_ep_create(struct dat_ia *ia, struct dat_pz *pz,
 		return ret;
 
 	ret = -ENOMEM;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = ep_alloc(ia, DAT_EP_STATE_UNCONNECTED);
 	if (!new)
 		goto out_leave;
-
-	kdapl_obj_init(&new->obj, ia, DAT_HANDLE_TYPE_EP, ep_release);
-	mutex_init(&new->call_lock);
-	spin_lock_init(&new->lock);
-	INIT_DELAYED_WORK(&new->work, ep_work);
-	init_completion(&new->reset_done);
-	init_completion(&new->freed);
-	init_completion(&new->removed);
-	new->state = DAT_EP_STATE_UNCONNECTED;
-	kdapl_queue_setup(&new->req, new, true);
-	kdapl_queue_setup(&new->recv, new, false);
 
 	mutex_lock(&new->call_lock);
 	ret = kdapl_ep_res_change(new, &config);
@@ -379,6 +433,8 @@ int dat_ep_free(struct dat_ep *ep)
 	ret = kdapl_ep_check_call(KDAPL_CALL_FREE, READ_ONCE(ep->state));
 	if (ret)
 		return ret;
+	/* The same for an EP whose request is still to be answered. */
+	kdapl_ep_take_tentative(ep);
 	kdapl_ep_destroy(ep);
 	return 0;
 }

@@ -151,6 +151,7 @@ struct dat_ep {
 	struct completion removed;	/* the work gave up the verbs objects */
 
 	struct dat_rsp *rsp;		/* that reserved it; under @lock */
+	bool tentative;			/* its request frees it; under @lock */
 	u32 conn_queued;		/* connection events in the ring; evd lock */
 	u32 conn_claimed;		/* slots claimed, not yet used; evd lock */
 };
@@ -174,6 +175,15 @@ static inline bool kdapl_ep_closing(struct dat_ep *ep)
 int kdapl_ep_post_error(struct dat_ep *ep, bool request);
 /* As dat_ep_free(), in any state: for dat_ia_close(ABRUPT). Sleeps. */
 void kdapl_ep_destroy(struct dat_ep *ep);
+/*
+ * An EP for a connection request, TENTATIVE, that has nothing yet. Whoever
+ * clears ep->tentative takes it over from the request. From a CM handler.
+ */
+int kdapl_ep_create_tentative(struct dat_ia *ia, struct dat_ep **ep);
+/* Takes one back that nobody was told of, without its work. */
+void kdapl_ep_drop_tentative(struct dat_ep *ep);
+/* True for the one caller that has to free it. Any context. */
+bool kdapl_ep_take_tentative(struct dat_ep *ep);
 /* Takes the verbs objects away; returns when they are gone. Sleeps. */
 void kdapl_ep_remove_device(struct dat_ep *ep);
 

@@ -143,7 +143,7 @@ static void ia_fill_provider(struct dat_ia *ia, struct dat_provider_attr *attr)
 	attr->is_thread_safe = true;
 	attr->max_private_data_size = kdapl_connect_max_pdata(ia);
 	attr->supports_multipath = false;
-	attr->ep_creator = DAT_PSP_CREATES_EP_NEVER;
+	attr->ep_creator = DAT_PSP_CREATES_EP_IFASKED;
 	attr->upcall_policy = DAT_UPCALL_MANY;
 	attr->optimal_buffer_alignment = IA_OPTIMAL_ALIGNMENT;
 	for (i = 0; i < DAT_EVD_STREAMS; i++)

@@ -103,18 +103,27 @@ int kdapl_sp_event(struct kdapl_obj *obj, struct rdma_cm_id *id,
 		   const struct rdma_cm_event *event)
 {
 	struct kdapl_sp *sp = container_of(obj, struct kdapl_sp, obj);
-	struct dat_ep *ep = NULL;
-	int ret;
+	struct dat_ep *ep = NULL, *made = NULL;
+	int ret = 0;
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
 
-	if (obj->type == DAT_HANDLE_TYPE_RSP)
+	if (obj->type == DAT_HANDLE_TYPE_RSP) {
 		ep = container_of(sp, struct dat_rsp, sp)->ep;
-	ret = kdapl_cr_arrived(sp, ep, id, event);
-	if (ret)
+	} else if (container_of(sp, struct dat_psp, sp)->flags ==
+		   DAT_PSP_PROVIDER_FLAG) {
+		ret = kdapl_ep_create_tentative(obj->ia, &made);
+		ep = made;
+	}
+	if (!ret)
+		ret = kdapl_cr_arrived(sp, ep, id, event);
+	if (ret) {
 		/* Not the consumer's doing: the peer may try again. */
 		kdapl_cm_ops->reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
+		if (made)
+			kdapl_ep_drop_tentative(made);
+	}
 	return ret;
 }
 
@@ -124,9 +133,7 @@ static int psp_create(struct dat_ia *ia, u64 conn_qual, struct dat_evd *evd,
 	struct dat_psp *new;
 	int ret;
 
-	if (flags == DAT_PSP_PROVIDER_FLAG)
-		return -EOPNOTSUPP;
-	if (flags != DAT_PSP_CONSUMER_FLAG)
+	if (flags != DAT_PSP_CONSUMER_FLAG && flags != DAT_PSP_PROVIDER_FLAG)
 		return -EINVAL;
 
 	ret = kdapl_ia_enter(ia);
@@ -167,15 +174,19 @@ out_leave:
  * @conn_qual: connection qualifier: a TCP port, larger values are mapped as
  *	libdapl does
  * @evd: EVD with the CR stream; its length is the backlog
- * @flags: %DAT_PSP_CONSUMER_FLAG: the consumer brings the EPs
+ * @flags: %DAT_PSP_CONSUMER_FLAG: the consumer brings the EPs;
+ *	%DAT_PSP_PROVIDER_FLAG: each request comes with an EP that kdapl made,
+ *	TENTATIVE_CONNECTION_PENDING, with the attributes that dat_ep_create()
+ *	gives without any, no PZ and no EVDs; it needs dat_ep_modify() before
+ *	dat_cr_accept(), and goes with dat_cr_reject()
  * @psp: OUT: the service point
  *
  * Requests may come before the call returns. Origin: DAT 2.0.
  *
  * Context: process; sleeps; also from process-context upcalls.
  * Return: 0; -EINVAL: NULL, qualifier 0, unknown @flags, an EVD of another IA or
- * without the CR stream; -EOPNOTSUPP: %DAT_PSP_PROVIDER_FLAG; -EADDRINUSE;
- * -ENOMEM; -ENODEV: the device is gone; else the errno of rdma_cm.
+ * without the CR stream; -EADDRINUSE; -ENOMEM; -ENODEV: the device is gone; else
+ * the errno of rdma_cm.
  */
 int dat_psp_create(struct dat_ia *ia, u64 conn_qual, struct dat_evd *evd,
 		   enum dat_psp_flags flags, struct dat_psp **psp)
@@ -323,9 +334,9 @@ static void rsp_leave_ep(struct dat_rsp *rsp)
  *
  * Context: process; sleeps; also from process-context upcalls.
  * Return: 0; -EINVAL: NULL, qualifier 0, an EP or EVD of another IA, an EVD
- * without the CR stream; -EOPNOTSUPP: no @ep, kdapl makes none; -EISCONN,
- * -EALREADY, -EBUSY, -EBADFD: the state of @ep; -EADDRINUSE; -ENOMEM; -ENODEV:
- * the device is gone; else the errno of rdma_cm.
+ * without the CR stream; -EOPNOTSUPP: no @ep, kdapl makes EPs for PSPs only;
+ * -EISCONN, -EALREADY, -EBUSY, -EBADFD: the state of @ep; -EADDRINUSE; -ENOMEM;
+ * -ENODEV: the device is gone; else the errno of rdma_cm.
  */
 int dat_rsp_create(struct dat_ia *ia, u64 conn_qual, struct dat_ep *ep,
 		   struct dat_evd *evd, struct dat_rsp **rsp)
