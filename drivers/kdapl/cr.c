@@ -30,27 +30,65 @@ static void cr_release(struct kdapl_obj *obj)
 	kfree(cr);
 }
 
-/* The event, and with it the EP's next state: nobody sees one of the two. */
-static int cr_announce(struct dat_cr *cr, bool reserved,
-		       const struct dat_event *event)
+struct dat_cr *kdapl_cr_alloc(struct kdapl_sp *sp, struct dat_ep *ep)
+{
+	struct dat_cr *cr;
+
+	cr = kzalloc(sizeof(*cr), GFP_KERNEL);
+	if (!cr)
+		return NULL;
+	kdapl_obj_init(&cr->obj, sp->obj.ia, DAT_HANDLE_TYPE_CR, cr_release);
+	kdapl_obj_get(&sp->evd->obj);
+	cr->evd = sp->evd;
+	if (ep) {
+		kdapl_obj_get(&ep->obj);
+		cr->ep = ep;
+	}
+	return cr;
+}
+
+int kdapl_cr_announce(struct dat_cr *cr, struct kdapl_sp *sp)
 {
 	const struct kdapl_post post = {
 		.kind = KDAPL_SLOT_FREE,
 		.owner = cr,
 		.notify = true,
 	};
+	struct dat_event event = {
+		.event_number = DAT_CONNECTION_REQUEST_EVENT,
+	};
+	struct dat_cr_arrival_event_data *data =
+		&event.event_data.cr_arrival_event_data;
 	struct dat_ep *ep = cr->ep;
 	unsigned long flags;
 	int ret;
 
-	if (!reserved)
-		return kdapl_evd_post(cr->evd, event, &post);
+	data->local_ia_address_ptr = (struct sockaddr *)&cr->local_addr;
+	data->conn_qual = sp->conn_qual;
+	data->cr_handle = cr;
+	switch (sp->obj.type) {
+	case DAT_HANDLE_TYPE_RSP:
+		data->sp_handle.rsp_handle =
+			container_of(sp, struct dat_rsp, sp);
+		break;
+	case DAT_HANDLE_TYPE_CSP:
+		data->sp_handle.csp_handle =
+			container_of(sp, struct dat_csp, sp);
+		break;
+	default:
+		data->sp_handle.psp_handle =
+			container_of(sp, struct dat_psp, sp);
+		break;
+	}
+	if (sp->obj.type != DAT_HANDLE_TYPE_RSP)
+		return kdapl_evd_post(cr->evd, &event, &post);
 
 	spin_lock_irqsave(&ep->lock, flags);
 	ret = -EBUSY;
-	if (ep->state != DAT_EP_STATE_RESERVED || ep->rsp != cr->sp)
+	if (ep->state != DAT_EP_STATE_RESERVED ||
+	    ep->rsp != data->sp_handle.rsp_handle)
 		goto out_unlock;
-	ret = kdapl_evd_post(cr->evd, event, &post);
+	ret = kdapl_evd_post(cr->evd, &event, &post);
 	if (!ret)
 		kdapl_ep_set_state(ep,
 				   DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
@@ -63,29 +101,15 @@ int kdapl_cr_arrived(struct kdapl_sp *sp, struct dat_ep *ep,
 		     struct rdma_cm_id *id, const struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *param = &event->param.conn;
-	struct dat_cr_arrival_event_data *data;
-	struct dat_ia *ia = sp->obj.ia;
-	struct dat_event arrival = {
-		.event_number = DAT_CONNECTION_REQUEST_EVENT,
-	};
 	struct dat_cr *cr;
-	bool reserved;
 	int ret;
 
-	if (kdapl_ia_removing(ia))
+	if (kdapl_ia_removing(sp->obj.ia))
 		return -ENODEV;
 
-	cr = kzalloc(sizeof(*cr), GFP_KERNEL);
+	cr = kdapl_cr_alloc(sp, ep);
 	if (!cr)
 		return -ENOMEM;
-	kdapl_obj_init(&cr->obj, ia, DAT_HANDLE_TYPE_CR, cr_release);
-	kdapl_obj_get(&sp->evd->obj);
-	cr->evd = sp->evd;
-	cr->sp = sp;
-	if (ep) {
-		kdapl_obj_get(&ep->obj);
-		cr->ep = ep;
-	}
 	cr->local_addr = id->route.addr.src_addr;
 	cr->remote_addr = id->route.addr.dst_addr;
 	cr->rd_atomic_in = param->responder_resources;
@@ -98,19 +122,7 @@ int kdapl_cr_arrived(struct kdapl_sp *sp, struct dat_ep *ep,
 	id->context = &cr->obj;
 	kdapl_obj_link(&cr->obj);
 
-	data = &arrival.event_data.cr_arrival_event_data;
-	reserved = sp->obj.type == DAT_HANDLE_TYPE_RSP;
-	if (reserved)
-		data->sp_handle.rsp_handle =
-			container_of(sp, struct dat_rsp, sp);
-	else
-		data->sp_handle.psp_handle =
-			container_of(sp, struct dat_psp, sp);
-	data->local_ia_address_ptr = (struct sockaddr *)&cr->local_addr;
-	data->conn_qual = sp->conn_qual;
-	data->cr_handle = cr;
-
-	ret = cr_announce(cr, reserved, &arrival);
+	ret = kdapl_cr_announce(cr, sp);
 	if (!ret)
 		return 0;
 
@@ -316,7 +328,7 @@ static void cr_drop_id(struct dat_cr *cr)
 		kdapl_cm_ops->destroy_id(id);
 }
 
-static void cr_return_ep(struct dat_cr *cr)
+void kdapl_cr_return_ep(struct dat_cr *cr)
 {
 	struct dat_ep *ep = cr->ep;
 	unsigned long flags;
@@ -350,7 +362,7 @@ static void cr_refuse(struct dat_cr *cr, u8 pdata_len, const void *pdata)
 	} else {
 		wait_for_completion(&ia->removed);
 	}
-	cr_return_ep(cr);
+	kdapl_cr_return_ep(cr);
 	kdapl_obj_unlink(&cr->obj);
 	/* If the consumer never took it off: it would name what is gone. */
 	kdapl_evd_purge(cr->evd, cr);

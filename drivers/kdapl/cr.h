@@ -19,7 +19,6 @@ struct kdapl_sp;
  * @id: the connection; leaves with the EP that accepts it; NULL after device
  *	removal
  * @evd: where its event went
- * @sp: what it came through; only to compare, it may be gone
  * @ep: the EP of the RSP that it came through, or one made for it; or NULL
  * @flags: enum kdapl_cr_flags, atomic bits
  * @local_addr: where it came in
@@ -34,7 +33,6 @@ struct dat_cr {
 	struct kdapl_obj obj;
 	struct rdma_cm_id *id;
 	struct dat_evd *evd;
-	void *sp;
 	struct dat_ep *ep;
 	unsigned long flags;
 	struct sockaddr_storage local_addr;
@@ -50,6 +48,15 @@ enum kdapl_cr_flags {
 	KDAPL_CR_GONE,		/* the peer gave up waiting */
 };
 
+/* A CR without id for a service point that stays meanwhile; sleeps. */
+struct dat_cr *kdapl_cr_alloc(struct kdapl_sp *sp, struct dat_ep *ep);
+/*
+ * Posts the event, and changes the state of an RSP's EP with it: nobody sees
+ * one of the two. On success the CR is the consumer's.
+ */
+int kdapl_cr_announce(struct dat_cr *cr, struct kdapl_sp *sp);
+/* Its EP without the request: UNCONNECTED again, or gone. Sleeps. */
+void kdapl_cr_return_ep(struct dat_cr *cr);
 /*
  * From the CM handler of a service point: makes a CR of the new id and posts
  * its event. @ep is the reserved EP of an RSP, which becomes

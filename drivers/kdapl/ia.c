@@ -340,6 +340,10 @@ static void ia_destroy_objects(struct dat_ia *ia)
 		kdapl_psp_destroy(container_of(obj, struct dat_psp, sp.obj));
 		kdapl_obj_put(obj);
 	}
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_CSP, NULL))) {
+		kdapl_csp_destroy(container_of(obj, struct dat_csp, sp.obj));
+		kdapl_obj_put(obj);
+	}
 	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_CR, NULL))) {
 		kdapl_cr_destroy(container_of(obj, struct dat_cr, obj));
 		kdapl_obj_put(obj);
@@ -407,7 +411,11 @@ EXPORT_SYMBOL_GPL(dat_ia_close);
 
 void kdapl_ia_remove_device(struct dat_ia *ia)
 {
+	static const enum dat_handle_type sps[] = {
+		DAT_HANDLE_TYPE_RSP, DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_CSP,
+	};
 	struct kdapl_obj *obj = NULL;
+	unsigned int i;
 
 	might_sleep();
 
@@ -417,12 +425,10 @@ void kdapl_ia_remove_device(struct dat_ia *ia)
 
 	kdapl_async_unregister(ia);
 
-	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_RSP, obj)))
-		kdapl_rsp_remove_device(container_of(obj, struct dat_rsp,
-						     sp.obj));
-	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_PSP, obj)))
-		kdapl_psp_remove_device(container_of(obj, struct dat_psp,
-						     sp.obj));
+	for (i = 0; i < ARRAY_SIZE(sps); i++)
+		while ((obj = kdapl_ia_next(ia, sps[i], obj)))
+			kdapl_sp_unlisten(container_of(obj, struct kdapl_sp,
+						       obj));
 	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_CR, obj)))
 		kdapl_cr_remove_device(container_of(obj, struct dat_cr, obj));
 

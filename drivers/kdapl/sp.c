@@ -33,11 +33,10 @@ static void rsp_release(struct kdapl_obj *obj)
 	kfree(rsp);
 }
 
-/* Listens; with @conn_qual 0 the port is any that is free. */
-static int sp_listen(struct kdapl_sp *sp, u64 conn_qual)
+int kdapl_sp_listen(struct kdapl_sp *sp, struct sockaddr_storage *addr,
+		    u64 conn_qual)
 {
 	struct dat_ia *ia = sp->obj.ia;
-	struct sockaddr_storage addr = ia->addr;
 	struct rdma_cm_id *id;
 	int ret;
 
@@ -46,15 +45,19 @@ static int sp_listen(struct kdapl_sp *sp, u64 conn_qual)
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 
-	kdapl_cm_set_port(&addr, kdapl_cm_qual_to_port(conn_qual));
-	if (addr.ss_family == AF_INET6) {
+	if (addr->ss_family == AF_INET6) {
 		ret = kdapl_cm_ops->set_afonly(id, 1);
 		if (ret)
 			goto out_destroy;
 	}
-	ret = kdapl_cm_ops->bind_addr(id, (struct sockaddr *)&addr);
+	ret = kdapl_cm_ops->bind_addr(id, (struct sockaddr *)addr);
 	if (ret)
 		goto out_destroy;
+	/* Requests through another port are none of ours. */
+	ret = -EADDRNOTAVAIL;
+	if (id->device != ia->ibdev || id->port_num != ia->port)
+		goto out_destroy;
+	*addr = id->route.addr.src_addr;
 	sp->conn_qual = conn_qual ?: kdapl_cm_port(&id->route.addr.src_addr);
 	/* A request may come before this returns. */
 	sp->id = id;
@@ -69,8 +72,7 @@ out_destroy:
 	return ret;
 }
 
-/* Whoever takes the id destroys it: a free call or device removal. */
-static void sp_unlisten(struct kdapl_sp *sp)
+void kdapl_sp_unlisten(struct kdapl_sp *sp)
 {
 	struct dat_ia *ia = sp->obj.ia;
 	struct rdma_cm_id *id;
@@ -84,19 +86,27 @@ static void sp_unlisten(struct kdapl_sp *sp)
 		kdapl_cm_ops->destroy_id(id);
 }
 
-/* Ends what both kinds have; the caller drops its own and the reference. */
-static void sp_destroy(struct kdapl_sp *sp)
+void kdapl_sp_destroy(struct kdapl_sp *sp)
 {
 	struct dat_ia *ia = sp->obj.ia;
 
 	if (!kdapl_ia_enter(ia)) {
-		sp_unlisten(sp);
+		kdapl_sp_unlisten(sp);
 		kdapl_ia_leave(ia);
 	} else {
 		wait_for_completion(&ia->removed);
 	}
 	kdapl_obj_unlink(&sp->obj);
 	kdapl_evd_put_feeder(sp->evd);
+}
+
+/* On the IA's address; with @conn_qual 0 the port is any that is free. */
+static int sp_listen_qual(struct kdapl_sp *sp, u64 conn_qual)
+{
+	struct sockaddr_storage addr = sp->obj.ia->addr;
+
+	kdapl_cm_set_port(&addr, kdapl_cm_qual_to_port(conn_qual));
+	return kdapl_sp_listen(sp, &addr, conn_qual);
 }
 
 int kdapl_sp_event(struct kdapl_obj *obj, struct rdma_cm_id *id,
@@ -111,8 +121,7 @@ int kdapl_sp_event(struct kdapl_obj *obj, struct rdma_cm_id *id,
 
 	if (obj->type == DAT_HANDLE_TYPE_RSP) {
 		ep = container_of(sp, struct dat_rsp, sp)->ep;
-	} else if (container_of(sp, struct dat_psp, sp)->flags ==
-		   DAT_PSP_PROVIDER_FLAG) {
+	} else if (kdapl_sp_makes_eps(sp)) {
 		ret = kdapl_ep_create_tentative(obj->ia, &made);
 		ep = made;
 	}
@@ -150,7 +159,7 @@ static int psp_create(struct dat_ia *ia, u64 conn_qual, struct dat_evd *evd,
 	kdapl_obj_init(&new->sp.obj, ia, DAT_HANDLE_TYPE_PSP, psp_release);
 	new->sp.evd = evd;
 	new->flags = flags;
-	ret = sp_listen(&new->sp, conn_qual);
+	ret = sp_listen_qual(&new->sp, conn_qual);
 	if (ret)
 		goto out_put;
 
@@ -259,7 +268,7 @@ EXPORT_SYMBOL_GPL(dat_psp_query);
 
 void kdapl_psp_destroy(struct dat_psp *psp)
 {
-	sp_destroy(&psp->sp);
+	kdapl_sp_destroy(&psp->sp);
 	kdapl_obj_put(&psp->sp.obj);
 }
 
@@ -283,11 +292,6 @@ int dat_psp_free(struct dat_psp *psp)
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dat_psp_free);
-
-void kdapl_psp_remove_device(struct dat_psp *psp)
-{
-	sp_unlisten(&psp->sp);
-}
 
 /* The EP becomes the RSP's, or what the state says. */
 static int rsp_take_ep(struct dat_rsp *rsp)
@@ -374,7 +378,7 @@ int dat_rsp_create(struct dat_ia *ia, u64 conn_qual, struct dat_ep *ep,
 	mutex_unlock(&ep->call_lock);
 	if (ret)
 		goto out_put;
-	ret = sp_listen(&new->sp, conn_qual);
+	ret = sp_listen_qual(&new->sp, conn_qual);
 	if (ret)
 		goto out_leave_ep;
 
@@ -423,7 +427,7 @@ EXPORT_SYMBOL_GPL(dat_rsp_query);
 
 void kdapl_rsp_destroy(struct dat_rsp *rsp)
 {
-	sp_destroy(&rsp->sp);
+	kdapl_sp_destroy(&rsp->sp);
 	rsp_leave_ep(rsp);
 	kdapl_obj_put(&rsp->sp.obj);
 }
@@ -448,8 +452,3 @@ int dat_rsp_free(struct dat_rsp *rsp)
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dat_rsp_free);
-
-void kdapl_rsp_remove_device(struct dat_rsp *rsp)
-{
-	sp_unlisten(&rsp->sp);
-}

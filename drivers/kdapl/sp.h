@@ -3,7 +3,10 @@
 #ifndef _KDAPL_SP_H
 #define _KDAPL_SP_H
 
+#include <linux/socket.h>
 #include <rdma/rdma_cm.h>
+
+#include <dat/dat_attr.h>
 
 #include "obj.h"
 
@@ -11,7 +14,7 @@ struct dat_ep;
 struct dat_evd;
 
 /**
- * struct kdapl_sp - what PSPs and RSPs have in common
+ * struct kdapl_sp - what all service points have in common
  * @obj: common head
  * @id: the listener; NULL after device removal; changed under ia->lock
  * @evd: where its connection requests go
@@ -39,13 +42,35 @@ struct dat_rsp {
 	struct dat_ep *ep;
 };
 
+struct dat_csp {
+	struct kdapl_sp sp;
+	struct dat_comm comm;
+	struct sockaddr_storage addr;
+};
+
+static inline bool kdapl_sp_makes_eps(const struct kdapl_sp *sp)
+{
+	return sp->obj.type == DAT_HANDLE_TYPE_PSP &&
+	       container_of(sp, struct dat_psp, sp)->flags ==
+	       DAT_PSP_PROVIDER_FLAG;
+}
+
+/*
+ * Listens on @addr, which becomes what it is bound to; @conn_qual 0 stands for
+ * the port. A request may come before this returns. Inside the gate; sleeps.
+ */
+int kdapl_sp_listen(struct kdapl_sp *sp, struct sockaddr_storage *addr,
+		    u64 conn_qual);
+/* Whoever takes the id destroys it: a free call or device removal. Sleeps. */
+void kdapl_sp_unlisten(struct kdapl_sp *sp);
+/* Ends what all kinds have; the caller drops its own and the reference. */
+void kdapl_sp_destroy(struct kdapl_sp *sp);
 /* An event of a listener. */
 int kdapl_sp_event(struct kdapl_obj *obj, struct rdma_cm_id *id,
 		   const struct rdma_cm_event *event);
 /* As the free calls, but always: for dat_ia_close(ABRUPT). */
 void kdapl_psp_destroy(struct dat_psp *psp);
 void kdapl_rsp_destroy(struct dat_rsp *rsp);
-void kdapl_psp_remove_device(struct dat_psp *psp);
-void kdapl_rsp_remove_device(struct dat_rsp *rsp);
+void kdapl_csp_destroy(struct dat_csp *csp);
 
 #endif /* _KDAPL_SP_H */

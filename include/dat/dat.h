@@ -265,6 +265,28 @@ enum dat_rsp_param_mask {
 	DAT_RSP_FIELD_ALL = 0x0f,
 };
 
+/* As for socket(2); kdapl serves AF_INET and AF_INET6 with SOCK_STREAM. */
+struct dat_comm {
+	int domain;
+	int type;
+	int protocol;
+};
+
+struct dat_csp_param {
+	struct dat_ia *ia_handle;
+	const struct dat_comm *comm;
+	const struct sockaddr *address_ptr;
+	struct dat_evd *evd_handle;
+};
+
+enum dat_csp_param_mask {
+	DAT_CSP_FIELD_IA_HANDLE = 0x01,
+	DAT_CSP_FIELD_COMM = 0x02,
+	DAT_CSP_FIELD_IA_ADDRESS = 0x04,
+	DAT_CSP_FIELD_EVD_HANDLE = 0x08,
+	DAT_CSP_FIELD_ALL = 0x0f,
+};
+
 struct dat_cr_param {
 	struct sockaddr *remote_ia_address_ptr;
 	u64 remote_port_qual;

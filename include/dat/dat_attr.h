@@ -265,13 +265,6 @@ enum dat_ep_state {
 	DAT_EP_STATE_ERROR = DAT_EP_STATE_DISCONNECTED,
 };
 
-/* As for socket(2); kdapl serves AF_INET and AF_INET6 with SOCK_STREAM. */
-struct dat_comm {
-	int domain;
-	int type;
-	int protocol;
-};
-
 struct dat_ep_param {
 	struct dat_ia *ia_handle;
 	enum dat_ep_state ep_state;

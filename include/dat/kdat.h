@@ -73,6 +73,9 @@ int dat_ep_connect(struct dat_ep *ep, const struct sockaddr *remote_ia_address,
 int dat_ep_dup_connect(struct dat_ep *ep, struct dat_ep *dup_ep, u32 timeout,
 		       int private_data_size, const void *private_data,
 		       enum dat_qos qos);
+int dat_ep_common_connect(struct dat_ep *ep,
+			  const struct sockaddr *remote_address, u32 timeout,
+			  int private_data_size, const void *private_data);
 int dat_ep_disconnect(struct dat_ep *ep, enum dat_close_flags flags);
 int dat_ep_reset(struct dat_ep *ep);
 int dat_ep_free(struct dat_ep *ep);
@@ -110,12 +113,19 @@ int dat_rsp_create(struct dat_ia *ia, u64 conn_qual, struct dat_ep *ep,
 int dat_rsp_query(struct dat_rsp *rsp, enum dat_rsp_param_mask mask,
 		  struct dat_rsp_param *param);
 int dat_rsp_free(struct dat_rsp *rsp);
+int dat_csp_create(struct dat_ia *ia, const struct dat_comm *comm,
+		   const struct sockaddr *address, struct dat_evd *evd,
+		   struct dat_csp **csp);
+int dat_csp_query(struct dat_csp *csp, enum dat_csp_param_mask mask,
+		  struct dat_csp_param *param);
+int dat_csp_free(struct dat_csp *csp);
 int dat_cr_query(struct dat_cr *cr, enum dat_cr_param_mask mask,
 		 struct dat_cr_param *param);
 int dat_cr_accept(struct dat_cr *cr, struct dat_ep *ep, int private_data_size,
 		  const void *private_data);
 int dat_cr_reject(struct dat_cr *cr, int private_data_size,
 		  const void *private_data);
+int dat_cr_handoff(struct dat_cr *cr, u64 handoff_qual);
 
 /* Memory */
 int dat_pz_create(struct dat_ia *ia, struct dat_pz **pz);
