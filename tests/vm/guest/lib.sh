@@ -91,13 +91,15 @@ need()
 	exit 1
 }
 
-# wait_until '<command>' <seconds>: polls until the command succeeds.
+# wait_until '<command>' <seconds>: polls until the command succeeds. By the
+# clock: in emulation a look may take longer than the pause behind it.
 wait_until()
 {
-	_left=$(($2 * 20))
+	read -r _now _ </proc/uptime
+	_until=$((${_now%.*} + $2 + 1))
 	until eval "$1"; do
-		_left=$((_left - 1))
-		[ "$_left" -gt 0 ] || return 1
+		read -r _now _ </proc/uptime
+		[ "${_now%.*}" -lt "$_until" ] || return 1
 		sleep 0.05
 	done
 }
