@@ -107,7 +107,9 @@ static int connect_start(struct dat_ep *ep)
 	ep->id = id;
 	spin_unlock_irqrestore(&ep->lock, flags);
 
-	/* An address of the other family is left to the routes. */
+	if (src.ss_family != ep->remote_addr.ss_family)
+		src = ia->other_addr;
+	/* A family that the port has no address of is left to the routes. */
 	if (src.ss_family == ep->remote_addr.ss_family) {
 		kdapl_cm_set_port(&src, 0);
 		from = (struct sockaddr *)&src;

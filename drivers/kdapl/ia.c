@@ -127,6 +127,7 @@ static struct dat_ia *ia_alloc(struct net *net, const struct kdapl_port *port)
 	ia->net = get_net(net);
 	ia->port = port->port;
 	ia->addr = port->addr;
+	ia->other_addr = port->other;
 	strscpy(ia->dev_name, port->device, sizeof(ia->dev_name));
 	kdapl_registry_name(port, ia->name);
 	kdapl_obj_init(&ia->obj, ia, DAT_HANDLE_TYPE_IA, ia_release);

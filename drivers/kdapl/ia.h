@@ -36,8 +36,8 @@ enum kdapl_ia_flags {
  * for the callers inside and then owns all verbs objects of the IA. Nothing
  * waits for an upcall or for another consumer's call inside the gate.
  *
- * Immutable after opening: @obj, @ibdev, @port, @net, @addr, @name, @dev_attr,
- * @port_attr, @iwarp, @ib_cm, @async_evd.
+ * Immutable after opening: @obj, @ibdev, @port, @net, @addr, @other_addr, @name,
+ * @dev_attr, @port_attr, @iwarp, @ib_cm, @async_evd.
  */
 struct dat_ia {
 	struct kdapl_obj obj;
@@ -47,6 +47,7 @@ struct dat_ia {
 	u32 port;
 	struct net *net;
 	struct sockaddr_storage addr;
+	struct sockaddr_storage other_addr;	/* of the other family, or 0 */
 	char name[DAT_NAME_MAX_LENGTH];
 	struct ib_device_attr dev_attr;	/* a copy: the device may go away */
 	struct ib_port_attr port_attr;

@@ -16,21 +16,17 @@
 
 #include <linux/export.h>
 #include <linux/inet.h>
-#include <linux/inetdevice.h>
 #include <linux/mutex.h>
-#include <linux/netdevice.h>
 #include <linux/nsproxy.h>
-#include <linux/rtnetlink.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
-#include <net/addrconf.h>
-#include <net/if_inet6.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
 #include <dat/kdat.h>
 
+#include "addr.h"
 #include "cm.h"
 #include "ia.h"
 #include "kunit.h"
@@ -156,139 +152,6 @@ void kdapl_registry_name(const struct kdapl_port *port, char *name)
 			 port->port);
 }
 
-/* Addresses of a namespace, in the order of preference. */
-struct registry_addrs {
-	struct sockaddr_storage *addr;
-	unsigned int num;
-	unsigned int max;
-};
-
-/* IPv4 before IPv6, and addresses that need no scope before those that do. */
-static int registry_rank(const struct sockaddr_storage *ss)
-{
-	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)ss;
-
-	if (ss->ss_family == AF_INET)
-		return 0;
-	return ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL ? 2 : 1;
-}
-
-static bool registry_is_loopback(const struct sockaddr_storage *ss)
-{
-	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)ss;
-	const struct sockaddr_in *sin = (const struct sockaddr_in *)ss;
-
-	if (ss->ss_family == AF_INET)
-		return ipv4_is_loopback(sin->sin_addr.s_addr);
-	return ipv6_addr_loopback(&sin6->sin6_addr);
-}
-
-static int registry_add_addr(struct registry_addrs *addrs,
-			     const struct sockaddr_storage *ss)
-{
-	struct sockaddr_storage *bigger;
-	unsigned int max;
-
-	if (registry_is_loopback(ss))
-		return 0;
-	if (addrs->num == addrs->max) {
-		max = addrs->max ? 2 * addrs->max : 16;
-		bigger = krealloc_array(addrs->addr, max, sizeof(*bigger),
-					GFP_ATOMIC);
-		if (!bigger)
-			return -ENOMEM;
-		addrs->addr = bigger;
-		addrs->max = max;
-	}
-	addrs->addr[addrs->num++] = *ss;
-	return 0;
-}
-
-static int registry_dev_addrs4(struct net_device *dev,
-			       struct registry_addrs *addrs)
-{
-	struct sockaddr_storage ss = { .ss_family = AF_INET };
-	struct sockaddr_in *sin = (struct sockaddr_in *)&ss;
-	struct in_device *in_dev = __in_dev_get_rtnl(dev);
-	const struct in_ifaddr *ifa;
-	int ret;
-
-	if (!in_dev)
-		return 0;
-	in_dev_for_each_ifa_rtnl(ifa, in_dev) {
-		sin->sin_addr.s_addr = ifa->ifa_local;
-		ret = registry_add_addr(addrs, &ss);
-		if (ret)
-			return ret;
-	}
-	return 0;
-}
-
-static int registry_dev_addrs6(struct net_device *dev,
-			       struct registry_addrs *addrs)
-{
-	struct sockaddr_storage ss = { .ss_family = AF_INET6 };
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&ss;
-	struct inet6_dev *in6_dev;
-	struct inet6_ifaddr *ifa;
-	int ret = 0;
-
-	if (!IS_ENABLED(CONFIG_IPV6))
-		return 0;
-	in6_dev = __in6_dev_get(dev);
-	if (!in6_dev)
-		return 0;
-
-	read_lock_bh(&in6_dev->lock);
-	list_for_each_entry(ifa, &in6_dev->addr_list, if_list) {
-		sin6->sin6_addr = ifa->addr;
-		sin6->sin6_scope_id =
-			ipv6_addr_type(&ifa->addr) & IPV6_ADDR_LINKLOCAL ?
-			dev->ifindex : 0;
-		ret = registry_add_addr(addrs, &ss);
-		if (ret)
-			break;
-	}
-	read_unlock_bh(&in6_dev->lock);
-	return ret;
-}
-
-/* Stable: equally good ones stay in the order of their interfaces. */
-static void registry_sort(struct registry_addrs *addrs)
-{
-	struct sockaddr_storage tmp;
-	unsigned int i, j;
-
-	for (i = 1; i < addrs->num; i++) {
-		tmp = addrs->addr[i];
-		for (j = i; j && registry_rank(&addrs->addr[j - 1]) >
-				 registry_rank(&tmp); j--)
-			addrs->addr[j] = addrs->addr[j - 1];
-		addrs->addr[j] = tmp;
-	}
-}
-
-static int registry_addrs(struct net *net, struct registry_addrs *addrs)
-{
-	struct net_device *dev;
-	int ret = 0;
-
-	rtnl_lock();
-	for_each_netdev(net, dev) {
-		if (dev->flags & IFF_LOOPBACK || !(dev->flags & IFF_UP))
-			continue;
-		ret = registry_dev_addrs4(dev, addrs);
-		if (!ret)
-			ret = registry_dev_addrs6(dev, addrs);
-		if (ret)
-			break;
-	}
-	rtnl_unlock();
-
-	registry_sort(addrs);
-	return ret;
-}
-
 static int registry_cm_event(struct rdma_cm_id *id,
 			     struct rdma_cm_event *event)
 {
@@ -341,17 +204,29 @@ static int registry_compare(const void *a, const void *b)
 }
 
 /*
+ * The first address of the other family that comes along is kept, if it can be
+ * the source of more than one link.
+ */
+static void registry_other_family(struct kdapl_port *port,
+				  const struct sockaddr_storage *ss)
+{
+	if (ss->ss_family && port->addr.ss_family != ss->ss_family &&
+	    !port->other.ss_family && !kdapl_addr_is_link_local(ss))
+		port->other = *ss;
+}
+
+/*
  * All ports of a namespace, by name, each with the address that it prefers.
  * Returns their number or a negative errno; *ports is the caller's to free.
  */
 static int registry_ports(struct net *net, struct kdapl_port **ports)
 {
-	struct registry_addrs addrs = {};
+	struct kdapl_addrs addrs = {};
 	struct kdapl_port *all = NULL;
 	unsigned int i, j, n = 0;
 	int ret;
 
-	ret = registry_addrs(net, &addrs);
+	ret = kdapl_addr_list(net, &addrs);
 	if (ret)
 		goto out_free;
 	ret = -ENOMEM;
@@ -370,6 +245,8 @@ static int registry_ports(struct net *net, struct kdapl_port **ports)
 				break;
 		if (j == n)
 			n++;
+		else
+			registry_other_family(&all[j], &all[n].addr);
 	}
 	sort(all, n, sizeof(*all), registry_compare, NULL);
 	*ports = all;
@@ -393,33 +270,43 @@ out_free:
 int kdapl_registry_find(struct net *net, const char *name,
 			struct kdapl_port *port)
 {
-	char canonical[DAT_NAME_MAX_LENGTH];
+	char canonical[DAT_NAME_MAX_LENGTH], other[DAT_NAME_MAX_LENGTH];
 	struct sockaddr_storage ss = {};
 	struct kdapl_port *ports;
+	bool by_addr;
 	int i, n, ret;
 
 	might_sleep();
 
-	if (!inet_pton_with_scope(net, AF_UNSPEC, name, NULL, &ss)) {
-		if (registry_is_loopback(&ss))
+	by_addr = !inet_pton_with_scope(net, AF_UNSPEC, name, NULL, &ss);
+	if (by_addr) {
+		if (kdapl_addr_is_loopback(&ss))
 			return -ENODEV;
 		ret = registry_bind(net, &ss, port);
 		if (ret == -ENOMEM)
 			return ret;
-		return !ret && registry_known(port->device) ? 0 : -ENODEV;
+		if (ret || !registry_known(port->device))
+			return -ENODEV;
+		kdapl_registry_name(port, canonical);
+		name = canonical;
 	}
 
 	n = registry_ports(net, &ports);
 	if (n < 0)
 		return n;
-	ret = -ENODEV;
+	ret = by_addr ? 0 : -ENODEV;
 	for (i = 0; i < n; i++) {
-		kdapl_registry_name(&ports[i], canonical);
-		if (!strcmp(canonical, name)) {
+		kdapl_registry_name(&ports[i], other);
+		if (strcmp(other, name))
+			continue;
+		if (by_addr) {
+			registry_other_family(port, &ports[i].addr);
+			registry_other_family(port, &ports[i].other);
+		} else {
 			*port = ports[i];
-			ret = 0;
-			break;
 		}
+		ret = 0;
+		break;
 	}
 	kfree(ports);
 	return ret;

@@ -15,11 +15,13 @@ struct dat_ia;
  * @device: its ib_device's name
  * @port: its number
  * @addr: an address of it, with port 0
+ * @other: one of the other family; its family is 0 if there is none
  */
 struct kdapl_port {
 	char device[DAT_NAME_MAX_LENGTH];
 	u32 port;
 	struct sockaddr_storage addr;
+	struct sockaddr_storage other;
 };
 
 int kdapl_registry_find(struct net *net, const char *name,

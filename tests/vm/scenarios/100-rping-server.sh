@@ -34,6 +34,7 @@ for size in 1 2 16 64 1024 4095 4096 4097 65535; do
 	against "$size bytes" $IP1 $DEV0 5 size=$size
 done
 against "IPv6" $IP1_6 $IP0_6 20
+against "IPv6, IA by name" $IP1_6 $DEV0 20
 against "SINGLE_INSTANCE" $IP1 $DEV0 50 form=single
 against "one EVD" $IP1 $DEV0 50 merged=1
 against "one EVD, SINGLE_INSTANCE" $IP1 $DEV0 50 merged=1 form=single
