@@ -2,75 +2,217 @@
 /*
  * kdapl: arming: how a consumer that has drained its EVD goes to sleep
  *
- * "armed" says in software that the next event that may notify starts
- * a run. It is set before ib_req_notify_cq(), since some providers call back
- * before that returns, and lock and look together close the rest: whatever
- * completed before the notify took hold is found by the poll behind it, and
- * whatever completes later makes a callback. The hardware may stay armed when
- * the software is not; such a callback finds nothing to do and is counted.
+ * "armed" says in software that the next event that may notify starts a run. It
+ * is set in the same section of the EVD's lock as ib_req_notify_cq() is called,
+ * and read under that lock only: the completion handler, which some providers
+ * call before that returns, never looks at it. Lock and look together close the
+ * race: whatever completed before the notify took hold is found by the poll
+ * behind it, and whatever completes later makes a callback. The hardware may stay
+ * armed when the software is not; such a callback finds nothing to do and is
+ * counted.
  */
 #include <rdma/ib_verbs.h>
 
 #include <dat/kdat.h>
 
 #include "arm.h"
+#include "cq.h"
 #include "evd.h"
 #include "trace.h"
 #include "upcall.h"
 
+/* Step 2: never IB_CQ_SOLICITED, siw does not fire it, rxe does not leave it. */
+static __always_inline int arm_notify_locked(struct dat_evd *evd)
+{
+	return ib_req_notify_cq(evd->cq, IB_CQ_NEXT_COMP |
+					 IB_CQ_REPORT_MISSED_EVENTS);
+}
+
+/*
+ * Step 3 and, as long as there is nothing to deliver, 2 and 3 again. The notify
+ * has answered @ret, and the poll behind it has fetched @n.
+ */
+static noinline int arm_look_locked(struct dat_evd *evd, int ret, u32 n,
+				    u32 absorbed, bool strict)
+{
+	unsigned int asked = 0;
+
+	for (;;) {
+		if (unlikely(ret < 0))
+			return ret;
+		if (n) {
+			evd->stats.missed++;
+			evd->wc_next = evd->wc;
+			evd->wc_left = n;
+			kdapl_cq_settle_locked(evd);
+			if (strict ? evd->live : kdapl_upcall_due(evd))
+				return -EBUSY;
+			absorbed += n;
+			if (absorbed >= KDAPL_EVD_BUDGET)
+				return -EAGAIN;
+		} else if (!ret) {
+			evd->armed = true;
+			return 0;
+		} else if (++asked >= KDAPL_EVD_ASK_AGAIN) {
+			/* bnxt_re does not arm when it answers > 0. */
+			return -EAGAIN;
+		}
+		ret = arm_notify_locked(evd);
+		/* Also if the answer is 0: mlx4 and qedr never report. */
+		n = ret < 0 ? 0 : kdapl_cq_fetch_locked(evd);
+	}
+}
+
 /**
  * kdapl_arm_locked - steps 2, 3 and 5 of the arming protocol
- * @evd: the EVD, locked, with nothing queued that would stop it
+ * @evd: the EVD, locked, with nothing queued that would stop it, nothing fetched
+ * @absorbed: completions already taken in this lock section
  * @strict: any event stops it (an enabling consumer), not only one that may
  *	notify (a runner)
- * @absorbed: completions already taken in this lock section
  *
  * Return: 0: armed; -EBUSY: an event is queued; -EAGAIN: too many completions
  * without one, or a provider that reports completions and has none; else the
- * errno of ib_req_notify_cq(). Armed only if 0.
+ * errno of ib_req_notify_cq(). @evd->armed changes only if it is 0.
  */
-int kdapl_arm_locked(struct dat_evd *evd, bool strict, u32 absorbed)
+int kdapl_arm_locked(struct dat_evd *evd, u32 absorbed, bool strict)
 {
-	unsigned int asked = 0;
 	int ret;
-	u32 n;
 
 	lockdep_assert_held(&evd->lock);
 
-	for (;;) {
+	if (!evd->cq) {
 		evd->armed = true;
-		if (!evd->cq)
-			return 0;
-
-		/*
-		 * Never IB_CQ_SOLICITED: siw does not fire it, and rxe does
-		 * not go back to it.
-		 */
-		ret = ib_req_notify_cq(evd->cq, IB_CQ_NEXT_COMP |
-						IB_CQ_REPORT_MISSED_EVENTS);
-		if (unlikely(ret < 0)) {
-			evd->armed = false;
-			return ret;
-		}
-		/* Also if the answer is 0: mlx4 and qedr never report. */
-		n = kdapl_cq_poll_locked(evd);
-		if (likely(!n)) {
-			if (!ret)
-				return 0;
-			/* bnxt_re does not arm when it answers > 0. */
-			if (++asked < KDAPL_EVD_ASK_AGAIN)
-				continue;
-			evd->armed = false;
-			return -EAGAIN;
-		}
-		evd->armed = false;
-		evd->stats.missed++;
-		if (strict ? evd->live : kdapl_upcall_due(evd))
-			return -EBUSY;
-		absorbed += n;
-		if (absorbed >= KDAPL_EVD_BUDGET)
-			return -EAGAIN;
+		return 0;
 	}
+	ret = arm_notify_locked(evd);
+	return arm_look_locked(evd, ret,
+			       ret < 0 ? 0 : kdapl_cq_fetch_locked(evd),
+			       absorbed, strict);
+}
+
+static __always_inline void
+arm_commit_locked(struct dat_evd *evd, enum dat_upcall_policy policy,
+		  const struct dat_upcall_object *upcall)
+{
+	evd->used = true;
+	evd->policy = policy;
+	if (upcall)
+		evd->upcall = *upcall;
+	evd->generation++;
+}
+
+/* The policies that do not enable. */
+static noinline int arm_disable(struct dat_evd *evd,
+				enum dat_upcall_policy policy,
+				const struct dat_upcall_object *upcall)
+{
+	unsigned long flags;
+
+	if (policy == DAT_UPCALL_TEARDOWN)
+		return kdapl_upcall_teardown(evd);
+	if (policy != DAT_UPCALL_DISABLE)
+		return -EINVAL;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	evd->armed = false;
+	evd->any = false;
+	arm_commit_locked(evd, policy, upcall);
+	spin_unlock_irqrestore(&evd->lock, flags);
+	return 0;
+}
+
+static noinline int arm_busy(struct dat_evd *evd)
+{
+	atomic64_inc(&evd->stats.busy);
+	trace_kdapl_evd_busy(evd->obj.id, READ_ONCE(evd->live));
+	return -EBUSY;
+}
+
+/* The look at the queue has ended with @ret, not 0. 0: enable all the same. */
+static int arm_anyhow_locked(struct dat_evd *evd, enum dat_upcall_flag flag,
+			     int ret)
+{
+	if (ret == -EAGAIN)
+		ret = -EBUSY;
+	if (flag == DAT_UPCALL_INVOC_ANY && ret == -EBUSY) {
+		/* With events, or with a look that is not over: a run follows. */
+		evd->armed = true;
+		kdapl_upcall_trigger(evd);
+		return 0;
+	}
+	/*
+	 * As it was. A policy that was on before keeps its promise for what this
+	 * look has brought into the ring.
+	 */
+	if (kdapl_evd_policy_on(evd->policy))
+		kdapl_upcall_trigger(evd);
+	return ret;
+}
+
+/* The short way has come to the end of step 2, or 3, and not armed. */
+static noinline int arm_rest_locked(struct dat_evd *evd,
+				    enum dat_upcall_flag flag, int ret, u32 n)
+{
+	if (ret > 0)
+		n = kdapl_cq_fetch_locked(evd);
+	ret = arm_look_locked(evd, ret, n, 0, true);
+	return ret ? arm_anyhow_locked(evd, flag, ret) : 0;
+}
+
+/* All steps, for an EVD with events or completions in hand, or without a CQ. */
+static noinline int arm_long_locked(struct dat_evd *evd,
+				    enum dat_upcall_flag flag)
+{
+	int ret;
+
+	if (evd->torn_down)
+		return -ESHUTDOWN;
+	kdapl_cq_settle_one_locked(evd);
+	/* In front of -ENODEV: an orphan's events are not forgotten. */
+	if (evd->live && flag == DAT_UPCALL_INVOC_NEW)
+		return -EBUSY;
+	if (evd->orphan)
+		return -ENODEV;
+	ret = evd->live ? -EBUSY : kdapl_arm_locked(evd, 0, true);
+	return ret ? arm_anyhow_locked(evd, flag, ret) : 0;
+}
+
+static noinline int arm_enable(struct dat_evd *evd,
+			       enum dat_upcall_policy policy,
+			       const struct dat_upcall_object *upcall,
+			       enum dat_upcall_flag flag)
+{
+	unsigned long flags;
+	u32 n = 0;
+	int ret;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	if (unlikely(!(upcall ? upcall : &evd->upcall)->upcall_func)) {
+		spin_unlock_irqrestore(&evd->lock, flags);
+		return -EINVAL;
+	}
+	if (unlikely(evd->in_hand)) {
+		ret = arm_long_locked(evd, flag);
+	} else {
+		/* Nothing in the ring: step 1. */
+		ret = arm_notify_locked(evd);
+		if (likely(!ret))
+			n = kdapl_cq_fetch_locked(evd);
+		if (likely(!ret && !n))
+			evd->armed = true;
+		else
+			ret = arm_rest_locked(evd, flag, ret, n);
+	}
+	if (likely(!ret)) {
+		/* Only INVOC_ANY has come here with events. */
+		evd->any = evd->live;
+		arm_commit_locked(evd, policy, upcall);
+		trace_kdapl_evd_arm(evd->obj.id, policy);
+	}
+	spin_unlock_irqrestore(&evd->lock, flags);
+	if (unlikely(ret == -EBUSY))
+		return arm_busy(evd);
+	return ret;
 }
 
 /**
@@ -104,93 +246,23 @@ int dat_evd_modify_upcall(struct dat_evd *evd, enum dat_upcall_policy policy,
 			  const struct dat_upcall_object *upcall,
 			  enum dat_upcall_flag flag)
 {
-	bool trigger = false;
-	unsigned long flags;
-	bool armed;
-	int ret;
-
-	if (!evd)
+	if (unlikely(!evd))
 		return -EINVAL;
 	if (flag != DAT_UPCALL_INVOC_NEW && flag != DAT_UPCALL_INVOC_ANY)
 		return -EINVAL;
+	if (policy != DAT_UPCALL_NOTIFY &&
+	    policy != DAT_UPCALL_SINGLE_INSTANCE && policy != DAT_UPCALL_MANY)
+		return arm_disable(evd, policy, upcall);
 
-	switch (policy) {
-	case DAT_UPCALL_TEARDOWN:
-		return kdapl_upcall_teardown(evd);
-	case DAT_UPCALL_DISABLE:
-	case DAT_UPCALL_SINGLE_INSTANCE:
-	case DAT_UPCALL_NOTIFY:
-	case DAT_UPCALL_MANY:
-		break;
-	default:
-		return -EINVAL;
-	}
-
-	spin_lock_irqsave(&evd->lock, flags);
-	evd->used = true;
-	if (policy == DAT_UPCALL_DISABLE) {
-		evd->armed = false;
-		evd->any = false;
-		ret = 0;
-		goto out_commit;
-	}
-
-	ret = -EINVAL;
-	if (!(upcall ? upcall : &evd->upcall)->upcall_func)
-		goto out_unlock;
-	ret = -ESHUTDOWN;
-	if (evd->torn_down)
-		goto out_unlock;
-
-	/* Step 1, in front of -ENODEV: an orphan's events are not forgotten. */
-	ret = -EBUSY;
-	if (evd->live && flag == DAT_UPCALL_INVOC_NEW)
-		goto out_busy;
-	ret = -ENODEV;
-	if (evd->orphan)
-		goto out_unlock;
-
-	armed = evd->armed;
-	ret = evd->live ? -EBUSY : kdapl_arm_locked(evd, true, 0);
-	if (ret && (flag == DAT_UPCALL_INVOC_NEW ||
-		    (ret != -EBUSY && ret != -EAGAIN))) {
-		/*
-		 * As it was. A policy that was on before keeps its promise for
-		 * what this look has brought into the ring.
-		 */
-		evd->armed = armed;
-		trigger = kdapl_evd_policy_on(evd->policy);
-		if (ret == -EAGAIN)
-			ret = -EBUSY;
-		if (ret == -EBUSY)
-			goto out_busy;
-		goto out_unlock;
-	}
-	if (ret) {
-		/* INVOC_ANY with events, or with a look that is not over. */
-		evd->armed = true;
-		trigger = true;
-		ret = 0;
-	}
-	evd->any = flag == DAT_UPCALL_INVOC_ANY && evd->live;
-	trace_kdapl_evd_arm(evd->obj.id, policy);
-out_commit:
-	evd->policy = policy;
-	if (upcall)
-		evd->upcall = *upcall;
-	evd->generation++;
-	spin_unlock_irqrestore(&evd->lock, flags);
-	if (trigger)
-		kdapl_upcall_trigger(evd);
-	return ret;
-
-out_busy:
-	evd->stats.busy++;
-	trace_kdapl_evd_busy(evd->obj.id, evd->live);
-out_unlock:
-	spin_unlock_irqrestore(&evd->lock, flags);
-	if (trigger)
-		kdapl_upcall_trigger(evd);
-	return ret;
+	/*
+	 * Step 1 without the lock: -EBUSY promises nothing and changes nothing,
+	 * so that an event was queued at some moment of this call is enough.
+	 * That none is has to be seen under the lock.
+	 */
+	if (READ_ONCE(evd->live) && flag == DAT_UPCALL_INVOC_NEW &&
+	    !READ_ONCE(evd->torn_down) &&
+	    READ_ONCE((upcall ? upcall : &evd->upcall)->upcall_func))
+		return arm_busy(evd);
+	return arm_enable(evd, policy, upcall, flag);
 }
 EXPORT_SYMBOL_GPL(dat_evd_modify_upcall);

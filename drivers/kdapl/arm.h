@@ -5,6 +5,6 @@
 
 #include "evd.h"
 
-int kdapl_arm_locked(struct dat_evd *evd, bool strict, u32 absorbed);
+int kdapl_arm_locked(struct dat_evd *evd, u32 absorbed, bool strict);
 
 #endif /* _KDAPL_ARM_H */

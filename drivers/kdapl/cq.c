@@ -12,6 +12,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "async.h"
+#include "cq.h"
 #include "ep.h"
 #include "errno.h"
 #include "evd.h"
@@ -162,6 +163,55 @@ void kdapl_cq_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 }
 
 /**
+ * kdapl_cq_failed - say that the provider cannot poll
+ * @evd: the EVD
+ * @err: what ib_poll_cq() answered
+ *
+ * Return: 0, the number of completions.
+ */
+u32 kdapl_cq_failed(struct dat_evd *evd, int err)
+{
+	pr_err_ratelimited("%s: evd %u: ib_poll_cq failed: %d\n",
+			   evd->obj.ia->name, evd->obj.id, err);
+	return 0;
+}
+
+/**
+ * kdapl_cq_settle_locked - move what was fetched into the ring
+ * @evd: the EVD, locked
+ *
+ * Return: the number of completions, whether they made events or not.
+ */
+u32 kdapl_cq_settle_locked(struct dat_evd *evd)
+{
+	u32 n;
+
+	lockdep_assert_held(&evd->lock);
+
+	for (n = 0; evd->wc_left; n++) {
+		evd->wc_left--;
+		kdapl_cq_complete_locked(evd, evd->wc_next++);
+	}
+	return n;
+}
+
+/**
+ * kdapl_cq_settle_one_locked - find out whether what was fetched has an event
+ * @evd: the EVD, locked, with an empty ring
+ *
+ * Afterwards there is an event in the ring, or there was none.
+ */
+void kdapl_cq_settle_one_locked(struct dat_evd *evd)
+{
+	lockdep_assert_held(&evd->lock);
+
+	while (evd->wc_left && !evd->live) {
+		evd->wc_left--;
+		kdapl_cq_complete_locked(evd, evd->wc_next++);
+	}
+}
+
+/**
  * kdapl_cq_poll_locked - move one batch of completions into the ring
  * @evd: the EVD, locked
  *
@@ -169,22 +219,15 @@ void kdapl_cq_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
  */
 u32 kdapl_cq_poll_locked(struct dat_evd *evd)
 {
-	int i, n;
-
 	lockdep_assert_held(&evd->lock);
 
-	if (!evd->cq)
-		return 0;
-
-	n = ib_poll_cq(evd->cq, ARRAY_SIZE(evd->wc), evd->wc);
-	if (unlikely(n < 0)) {
-		pr_err_ratelimited("%s: evd %u: ib_poll_cq failed: %d\n",
-				   evd->obj.ia->name, evd->obj.id, n);
-		return 0;
+	if (!kdapl_cq_fetched(evd)) {
+		if (!evd->cq)
+			return 0;
+		evd->wc_left = kdapl_cq_fetch_locked(evd);
+		evd->wc_next = evd->wc;
 	}
-	for (i = 0; i < n; i++)
-		kdapl_cq_complete_locked(evd, &evd->wc[i]);
-	return n;
+	return kdapl_cq_settle_locked(evd);
 }
 
 /**

@@ -79,13 +79,14 @@ static void debugfs_evds_line(struct seq_file *s, struct kdapl_obj *obj)
 		   evd->softirq ? "softirq" : "process",
 		   debugfs_policy(READ_ONCE(evd->policy)),
 		   READ_ONCE(evd->armed), READ_ONCE(evd->runners),
-		   READ_ONCE(evd->qlen), READ_ONCE(evd->live),
+		   READ_ONCE(evd->qlen),
+		   READ_ONCE(evd->live) + READ_ONCE(evd->wc_left),
 		   READ_ONCE(evd->reserved), READ_ONCE(evd->feeders));
 	for (i = 0; i < DAT_EVD_STREAMS; i++)
 		seq_printf(s, " %llu", READ_ONCE(st->events[i]));
-	seq_printf(s, " %llu %llu %llu %llu %llu %llu %llu %llu %llu %u\n",
+	seq_printf(s, " %llu %llu %lld %llu %llu %llu %llu %llu %llu %u\n",
 		   READ_ONCE(st->dequeued), READ_ONCE(st->upcalls),
-		   READ_ONCE(st->busy), READ_ONCE(st->spurious),
+		   atomic64_read(&st->busy), READ_ONCE(st->spurious),
 		   READ_ONCE(st->missed), READ_ONCE(st->rescued),
 		   READ_ONCE(st->yields), READ_ONCE(st->overflow),
 		   READ_ONCE(st->refused), READ_ONCE(st->high_water));

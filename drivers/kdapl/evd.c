@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl: event dispatchers: creation, query, dequeue, resize, free
+ * kdapl: event dispatchers: creation, query, software events, free
  *
  * An EVD is a ring of pending events (ring.c) over a CQ, if it carries DTO or
  * bind completions (cq.c), with upcalls (upcall.c). All of it is guarded by one
@@ -109,6 +109,7 @@ int kdapl_evd_create(struct dat_ia *ia, int min_qlen,
 	new->comp_vector = ~0U;
 	new->numa_node = NUMA_NO_NODE;
 	new->budget = KDAPL_EVD_BUDGET;
+	new->shut = true;
 
 	/* First, so that the release finds runners to wait for. */
 	ret = kdapl_upcall_init(new);
@@ -124,6 +125,7 @@ int kdapl_evd_create(struct dat_ia *ia, int min_qlen,
 		if (ret)
 			goto out_put;
 		new->cq_size = new->cq->cqe;
+		new->shut = false;
 		kdapl_watchdog_add(new);
 	}
 
@@ -233,78 +235,6 @@ int dat_evd_query(struct dat_evd *evd, enum dat_evd_param_mask mask,
 }
 EXPORT_SYMBOL_GPL(dat_evd_query);
 
-/* One event, or the number taken; the caller holds no lock. */
-static u32 evd_dequeue(struct dat_evd *evd, struct dat_event *events, u32 max)
-{
-	unsigned long flags;
-	u32 taken, n, empty = 0;
-
-	spin_lock_irqsave(&evd->lock, flags);
-	taken = kdapl_ring_take_locked(evd, events, max);
-	/*
-	 * Completions without events are absorbed, but not for ever with
-	 * interrupts off: an enable will find those left behind.
-	 */
-	while (taken < max && empty < KDAPL_EVD_BUDGET) {
-		n = kdapl_cq_poll_locked(evd);
-		if (!n)
-			break;
-		n = kdapl_ring_take_locked(evd, events + taken, max - taken);
-		taken += n;
-		empty = n ? 0 : empty + KDAPL_EVD_POLL_BATCH;
-	}
-	spin_unlock_irqrestore(&evd->lock, flags);
-	return taken;
-}
-
-/**
- * dat_evd_dequeue - take the first event
- * @evd: the EVD
- * @event: OUT: the event
- *
- * Each event is handed out once, in FIFO order per stream. Origin: DAT 2.0.
- *
- * Context: any, any number of threads, upcalls of @evd included.
- * Return: 0; -EAGAIN: no event is queued; -EINVAL: NULL.
- */
-int dat_evd_dequeue(struct dat_evd *evd, struct dat_event *event)
-{
-	if (!evd || !event)
-		return -EINVAL;
-	return evd_dequeue(evd, event, 1) ? 0 : -EAGAIN;
-}
-EXPORT_SYMBOL_GPL(dat_evd_dequeue);
-
-/**
- * dat_evd_dequeue_batch - take events, as many as there are
- * @evd: the EVD
- * @events: OUT: room for @max_events
- * @max_events: at least 1
- *
- * As many calls of dat_evd_dequeue() would do, but cheaper. kdapl's addition.
- *
- * Context: any.
- * Return: the number of events taken, 0 if none is queued, or -EINVAL: NULL or
- * @max_events below 1.
- */
-int dat_evd_dequeue_batch(struct dat_evd *evd, struct dat_event *events,
-			  int max_events)
-{
-	u32 taken = 0, want, got;
-
-	if (!evd || !events || max_events < 1)
-		return -EINVAL;
-
-	/* In sections short enough for interrupts to be off. */
-	do {
-		want = min_t(u32, max_events - taken, KDAPL_EVD_BUDGET);
-		got = evd_dequeue(evd, events + taken, want);
-		taken += got;
-	} while (got == want && taken < max_events);
-	return taken;
-}
-EXPORT_SYMBOL_GPL(dat_evd_dequeue_batch);
-
 /**
  * dat_evd_post_se - post a software event
  * @evd: the EVD, with the software stream
@@ -395,6 +325,7 @@ void kdapl_evd_remove_device(struct dat_evd *evd)
 	spin_lock_irq(&evd->lock);
 	cq = evd->cq;
 	evd->cq = NULL;
+	evd->shut = true;
 	evd->orphan = true;
 	spin_unlock_irq(&evd->lock);
 

@@ -72,7 +72,7 @@ struct kdapl_evd_stats {
 	u64 dequeued;			/* handed to the consumer */
 	u64 upcalls;
 	u64 spurious;			/* triggers that found nothing armed */
-	u64 busy;			/* -EBUSY answers */
+	atomic64_t busy;		/* -EBUSY answers, without the lock */
 	u64 missed;			/* found by the look after arming */
 	u64 rescued;			/* found by the watchdog */
 	u64 yields;			/* budget used up */
@@ -106,13 +106,22 @@ struct dat_evd {
 	 */
 	spinlock_t lock;
 
+	/* What the short ways have to know, 0 in most cases, in one look. */
+	union {
+		struct {
+			u32 live;	/* entries of the ring that are not dead */
+			u16 wc_left;	/* fetched, not yet looked at: see cq.h */
+			bool shut;	/* no CQ, or torn down: no short ways */
+		};
+		u64 in_hand;
+	};
+
 	/* The ring: entries head..tail-1, both run freely, size is 2^n. */
 	struct kdapl_slot *ring;
 	u32 mask;
 	u32 head;
 	u32 tail;
 	u32 qlen;		/* entries that may be used: what query says */
-	u32 live;		/* entries that are not dead */
 	u32 notifying;		/* live entries that may notify */
 	u32 reserved;		/* promised to EPs, occupied or not */
 	u32 unreserved;		/* entries of kind KDAPL_SLOT_FREE */
@@ -120,6 +129,7 @@ struct dat_evd {
 	struct ib_cq *cq;	/* NULL: no such stream, or device removed */
 	u32 cq_size;
 	u32 cq_reserved;
+	const struct ib_wc *wc_next;	/* of the wc_left: see cq.h */
 	struct ib_wc wc[KDAPL_EVD_POLL_BATCH];
 
 	/* Upcall state: see upcall.c. */
@@ -208,8 +218,14 @@ int kdapl_ring_resize(struct dat_evd *evd, u32 entries);
 
 /* cq.c: completions into the ring */
 int kdapl_cq_create(struct dat_evd *evd, u32 min_cqe, struct ib_cq **cq);
-/* Number of completions taken, events or not. */
+/* Number of completions taken, events or not; what was fetched comes first. */
 u32 kdapl_cq_poll_locked(struct dat_evd *evd);
+/* What was fetched into the ring; the number. Does not poll. */
+u32 kdapl_cq_settle_locked(struct dat_evd *evd);
+/* The same, but no further than to the first event. */
+void kdapl_cq_settle_one_locked(struct dat_evd *evd);
+/* Says that ib_poll_cq() answered @err; 0 completions. */
+u32 kdapl_cq_failed(struct dat_evd *evd, int err);
 /*
  * Polls until the CQ is empty, in bounded lock sections, and triggers what is
  * due; for the close of an EP. Any context but an upcall's own lock.

@@ -160,6 +160,7 @@ static void flush_held(struct kdapl_queue *queue)
 	bool any = false;
 
 	spin_lock_irqsave(&evd->lock, flags);
+	kdapl_cq_settle_locked(evd);
 	/* Pairs with the release that publishes a context. */
 	while (queue->tail != smp_load_acquire(&queue->head)) {
 		wr = &queue->wr[queue->tail & queue->mask];

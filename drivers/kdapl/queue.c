@@ -117,6 +117,8 @@ void kdapl_queue_flush(struct kdapl_queue *queue)
 	do {
 		spin_lock_irqsave(&evd->lock, flags);
 		notifying = evd->notifying;
+		/* What the provider completed stands in front of it. */
+		kdapl_cq_settle_locked(evd);
 		/* Pairs with the release in kdapl_queue_publish_locked(). */
 		head = smp_load_acquire(&queue->head);
 		for (n = 0; n < QUEUE_FLUSH_BATCH && queue->tail != head; n++) {

@@ -206,6 +206,11 @@ u32 kdapl_ring_take_locked(struct dat_evd *evd, struct dat_event *events,
 		ring_release_locked(evd, slot);
 		trace_kdapl_evd_dequeue(evd->obj.id, slot->number);
 	}
+	/* The dead ones behind the last live one: !live says that it is empty. */
+	if (unlikely(!evd->live && evd->head != evd->tail)) {
+		evd->unreserved -= evd->tail - evd->head;
+		evd->head = evd->tail;
+	}
 	evd->stats.dequeued += taken;
 	return taken;
 }

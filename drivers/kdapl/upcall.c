@@ -146,7 +146,7 @@ static enum upcall_next upcall_look_locked(struct dat_evd *evd)
 	 * hardware's notify (rxe clears its flag outside its lock).
 	 */
 	evd->any = false;
-	ret = kdapl_arm_locked(evd, false, absorbed);
+	ret = kdapl_arm_locked(evd, absorbed, false);
 	switch (ret) {
 	case 0:
 		return UPCALL_LEAVE;
@@ -200,7 +200,7 @@ static bool upcall_prepare_locked(struct dat_evd *evd, struct upcall_args *args)
 		args->more = evd->live;
 		if (evd->policy == DAT_UPCALL_MANY)
 			help = kdapl_upcall_due(evd) ||
-			       kdapl_arm_locked(evd, false, 0);
+			       kdapl_arm_locked(evd, 0, false);
 	}
 	evd->stats.upcalls++;
 	trace_kdapl_evd_upcall(evd->obj.id, evd->generation, args->more);
@@ -361,6 +361,7 @@ int kdapl_upcall_teardown(struct dat_evd *evd)
 
 	spin_lock_irq(&evd->lock);
 	evd->torn_down = true;
+	evd->shut = true;
 	evd->policy = DAT_UPCALL_DISABLE;
 	evd->armed = false;
 	evd->any = false;

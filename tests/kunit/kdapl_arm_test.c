@@ -121,7 +121,7 @@ static void kdapl_arm_inject_while_enabling(struct kunit *test)
 	for (at = 0; at < ARM_STEPS; at++) {
 		atomic_set(&up->done, 0);
 		up->count = 0;
-		counted = evd->stats.busy;
+		counted = atomic64_read(&evd->stats.busy);
 		kit_source_post(test, &source, 1);
 		fake_script.notify = c->notify;
 		fake_script.empty_reports = c->empty_reports;
@@ -133,7 +133,8 @@ static void kdapl_arm_inject_while_enabling(struct kunit *test)
 
 		if (ret) {
 			KUNIT_EXPECT_EQ(test, ret, -EBUSY);
-			KUNIT_EXPECT_EQ(test, evd->stats.busy, counted + 1);
+			KUNIT_EXPECT_EQ(test, (u64)atomic64_read(&evd->stats.busy),
+					counted + 1);
 			KUNIT_EXPECT_EQ(test, (int)kit_policy(evd),
 					DAT_UPCALL_DISABLE);
 			KUNIT_EXPECT_EQ(test, kit_drain(evd), 1U);

@@ -52,7 +52,7 @@ static void kdapl_wakeup_faults_completion_before_arm(struct kunit *test)
 				-EBUSY);
 		fake_script.hook = NULL;
 		KUNIT_EXPECT_EQ(test, (int)kit_policy(evd), DAT_UPCALL_DISABLE);
-		KUNIT_EXPECT_EQ(test, evd->stats.busy, 1ULL);
+		KUNIT_EXPECT_EQ(test, atomic64_read(&evd->stats.busy), 1LL);
 		KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), 0);
 		KUNIT_EXPECT_EQ(test, fault_dto(&event)->user_cookie.as_index,
 				41UL);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Completions of an EVD.
+ *
+ * What ib_poll_cq() returned waits in evd->wc, wc_left of them from wc_next on,
+ * until somebody has a use for it: a dequeue makes events of it one by one,
+ * straight into the consumer's array. Until then nobody has looked at it, and it
+ * counts as little as if it still were in the CQ, whose front it is. So whoever
+ * asks what is queued, and whoever polls, turns to it first;
+ * kdapl_cq_poll_locked() does.
+ *
+ * A fetched completion keeps nothing alive. Its context is outstanding until it
+ * is looked at, and an EP lets go of a queue only after none is, having polled,
+ * see flush.c; an EVD is freed, and loses its CQ, after the EPs.
+ */
+#ifndef _KDAPL_CQ_H
+#define _KDAPL_CQ_H
+
+#include <rdma/ib_verbs.h>
+
+#include "evd.h"
+
+/* Whether completions were fetched and not looked at. Under the EVD lock. */
+static inline bool kdapl_cq_fetched(const struct dat_evd *evd)
+{
+	return evd->wc_left;
+}
+
+/*
+ * Polls a batch into evd->wc, where nothing may be left, from an EVD that has a
+ * CQ; their number. The caller keeps wc_next and wc_left.
+ */
+static __always_inline u32 kdapl_cq_fetch_locked(struct dat_evd *evd)
+{
+	int n = ib_poll_cq(evd->cq, KDAPL_EVD_POLL_BATCH, evd->wc);
+
+	if (!n)
+		return 0;
+	if (unlikely(n < 0))
+		return kdapl_cq_failed(evd, n);
+	return n;
+}
+
+#endif /* _KDAPL_CQ_H */
