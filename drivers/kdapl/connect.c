@@ -140,6 +140,7 @@ static void connect_param(struct dat_ep *ep, struct rdma_conn_param *param)
 		.initiator_depth = ep->rd_atomic_out,
 		.retry_count = CONNECT_RETRY,
 		.rnr_retry_count = CONNECT_RNR_RETRY,
+		.srq = !!ep->config.srq,
 		.qp_num = ep->qp->qp_num,
 	};
 }

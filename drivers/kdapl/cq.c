@@ -20,6 +20,7 @@
 #include "kunit.h"
 #include "lmr.h"
 #include "queue.h"
+#include "srq.h"
 #include "trace.h"
 #include "upcall.h"
 
@@ -122,7 +123,8 @@ static void cq_reclaim_locked(struct dat_evd *evd, struct kdapl_queue *queue,
  * kdapl_cq_complete_locked - a work request is done with
  * @evd: the EVD of its queue, locked
  * @wc: a polled completion, or one made up for a flush in software: only
- *	wr_id, status and, for successful receives, length and flags are read
+ *	wr_id, status and, for successful receives, length and flags are read;
+ *	of those from an SRQ also the QP
  */
 void kdapl_cq_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 {
@@ -133,6 +135,10 @@ void kdapl_cq_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 
 	lockdep_assert_held(&evd->lock);
 
+	if (unlikely(wr->flags & KDAPL_WR_SRQ)) {
+		kdapl_srq_complete_locked(evd, wr, wc);
+		return;
+	}
 	ahead = ((u32)(wr - queue->wr) - queue->tail) & queue->mask;
 	if (unlikely(ahead >= READ_ONCE(queue->head) - queue->tail)) {
 		/* Not posted, or completed before: the provider's fault. */
@@ -256,3 +262,5 @@ void kdapl_cq_drain(struct dat_evd *evd)
 	if (trigger)
 		kdapl_upcall_trigger(evd);
 }
+
+KDAPL_EXPORT_FOR_TEST(kdapl_cq_drain);

@@ -87,8 +87,8 @@ static __always_inline int dto_sge(struct kdapl_queue *queue,
 		queue->total = iov->segment_length;
 		return 1;
 	}
-	return kdapl_lmr_index_sge(ep, iov, num, need, queue->sge, max_sge,
-				   &queue->total);
+	return kdapl_lmr_index_sge(ep->obj.ia, ep->config.pz, iov, num, need,
+				   queue->sge, max_sge, &queue->total);
 }
 
 static int dto_read_sge(struct kdapl_queue *queue, struct dat_ep *ep, int num,

@@ -19,6 +19,7 @@
 
 #include <dat/kdat.h>
 
+#include "async.h"
 #include "cm.h"
 #include "ep.h"
 #include "ep_state.h"
@@ -27,6 +28,7 @@
 #include "kunit.h"
 #include "main.h"
 #include "sp.h"
+#include "srq.h"
 
 void kdapl_ep_kick(struct dat_ep *ep, enum kdapl_ep_todo todo)
 {
@@ -57,6 +59,8 @@ int kdapl_ep_post_error(struct dat_ep *ep, bool request)
 
 	if (kdapl_ia_removing(ep->obj.ia))
 		return -ENODEV;
+	if (!request && ep->config.srq)
+		return -EBUSY;
 	ret = kdapl_ep_check_call(request ? KDAPL_CALL_POST_REQUEST :
 					    KDAPL_CALL_POST_RECV,
 				  READ_ONCE(ep->state));
@@ -91,6 +95,8 @@ static int ep_reset(struct dat_ep *ep)
 	WRITE_ONCE(ep->phase, KDAPL_CLOSE_NONE);
 	kdapl_ep_set_state(ep, DAT_EP_STATE_UNCONNECTED);
 	spin_unlock_irqrestore(&ep->lock, flags);
+	if (ep->config.srq)
+		kdapl_srq_add_qp(ep->config.srq, ep);
 	return 0;
 }
 
@@ -113,6 +119,10 @@ static void ep_work(struct work_struct *work)
 		ep->reset_result = ep->gone ? -ENODEV : ep_reset(ep);
 		complete(&ep->reset_done);
 	}
+
+	if (todo & BIT(KDAPL_EP_TODO_WATERMARK))
+		kdapl_async_post(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, ep,
+				 DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT);
 
 	if (!ep->gone) {
 		if (ep->freeing)
@@ -158,6 +168,8 @@ static struct dat_ep *ep_alloc(struct dat_ia *ia, enum dat_ep_state state)
 	init_completion(&ep->freed);
 	init_completion(&ep->removed);
 	ep->state = state;
+	ep->srq_soft = KDAPL_EP_NO_WATERMARK;
+	ep->srq_hard = KDAPL_EP_NO_WATERMARK;
 	kdapl_queue_setup(&ep->req, ep, true);
 	kdapl_queue_setup(&ep->recv, ep, false);
 	return ep;
@@ -207,6 +219,40 @@ bool kdapl_ep_take_tentative(struct dat_ep *ep)
 	return taken;
 }
 
+int kdapl_ep_create(struct dat_ia *ia, const struct kdapl_ep_config *config,
+		    struct dat_ep **ep)
+{
+	struct dat_ep *new;
+	int ret;
+
+	ret = kdapl_ep_config_check(ia, config);
+	if (ret)
+		return ret;
+
+	ret = kdapl_ia_enter(ia);
+	if (ret)
+		return ret;
+
+	ret = -ENOMEM;
+	new = ep_alloc(ia, DAT_EP_STATE_UNCONNECTED);
+	if (!new)
+		goto out_leave;
+
+	mutex_lock(&new->call_lock);
+	ret = kdapl_ep_res_change(new, config);
+	mutex_unlock(&new->call_lock);
+	if (ret) {
+		kdapl_obj_put(&new->obj);
+		goto out_leave;
+	}
+
+	kdapl_obj_link(&new->obj);
+	*ep = new;
+out_leave:
+	kdapl_ia_leave(ia);
+	return ret;
+}
+
 /**
  * dat_ep_create - create an endpoint
  * @ia: the IA
@@ -240,8 +286,6 @@ int dat_ep_create(struct dat_ia *ia, struct dat_pz *pz,
 		.request_evd = request_evd,
 		.connect_evd = connect_evd,
 	};
-	struct dat_ep *new;
-	int ret;
 
 	might_sleep();
 
@@ -251,32 +295,7 @@ int dat_ep_create(struct dat_ia *ia, struct dat_pz *pz,
 		config.attr = *attr;
 	else
 		kdapl_ep_attr_default(&config.attr, ia, recv_evd, request_evd);
-	ret = kdapl_ep_config_check(ia, &config);
-	if (ret)
-		return ret;
-
-	ret = kdapl_ia_enter(ia);
-	if (ret)
-		return ret;
-
-	ret = -ENOMEM;
-	new = ep_alloc(ia, DAT_EP_STATE_UNCONNECTED);
-	if (!new)
-		goto out_leave;
-
-	mutex_lock(&new->call_lock);
-	ret = kdapl_ep_res_change(new, &config);
-	mutex_unlock(&new->call_lock);
-	if (ret) {
-		kdapl_obj_put(&new->obj);
-		goto out_leave;
-	}
-
-	kdapl_obj_link(&new->obj);
-	*ep = new;
-out_leave:
-	kdapl_ia_leave(ia);
-	return ret;
+	return kdapl_ep_create(ia, &config, ep);
 }
 EXPORT_SYMBOL_GPL(dat_ep_create);
 
@@ -456,6 +475,8 @@ void kdapl_ep_destroy(struct dat_ep *ep)
 	kdapl_obj_unlink(&ep->obj);
 	/* The work is done with the EP; a late note finds nothing to do. */
 	cancel_delayed_work_sync(&ep->work);
+	if (ia->async_evd)
+		kdapl_evd_purge(ia->async_evd, ep);
 	kdapl_ep_res_put(ep);
 	if (inside)
 		kdapl_ia_leave(ia);

@@ -28,6 +28,7 @@ struct dat_pz;
 struct dat_evd;
 struct dat_cr;
 struct dat_rsp;
+struct dat_srq;
 
 /* Notes for the work, set from any context with kdapl_ep_kick(). */
 enum kdapl_ep_todo {
@@ -46,6 +47,7 @@ enum kdapl_ep_todo {
 	KDAPL_EP_TODO_FLUSHED,		/* a flush was seen while connected */
 	KDAPL_EP_TODO_PROGRESS,		/* a request completed while closing */
 	KDAPL_EP_TODO_REG,		/* a deferred registration completed */
+	KDAPL_EP_TODO_WATERMARK,	/* many buffers of the SRQ held */
 	KDAPL_EP_TODO_RESET,
 	KDAPL_EP_TODO_FREE,
 	KDAPL_EP_TODO_REMOVE,		/* device removal */
@@ -68,6 +70,7 @@ enum kdapl_close_phase {
  * @recv_evd: EVD of the receives, or NULL
  * @request_evd: EVD of all other DTOs, or NULL
  * @connect_evd: EVD of the connection events, or NULL
+ * @srq: where the receives come from, or NULL; never changes
  * @attr: the attributes; no named ones
  */
 struct kdapl_ep_config {
@@ -75,8 +78,12 @@ struct kdapl_ep_config {
 	struct dat_evd *recv_evd;
 	struct dat_evd *request_evd;
 	struct dat_evd *connect_evd;
+	struct dat_srq *srq;
 	struct dat_ep_attr attr;
 };
+
+/* Of @srq_soft and @srq_hard: more than any EP can hold. */
+#define KDAPL_EP_NO_WATERMARK	U32_MAX
 
 struct dat_ep {
 	struct kdapl_obj obj;
@@ -152,6 +159,12 @@ struct dat_ep {
 
 	struct dat_rsp *rsp;		/* that reserved it; under @lock */
 	bool tentative;			/* its request frees it; under @lock */
+	/* With an SRQ only. */
+	struct hlist_node srq_node;	/* on srq->qps, under srq->lock */
+	struct ib_qp *srq_qp;		/* its key there */
+	u32 srq_soft;			/* buffers held; under the EVD lock */
+	u32 srq_hard;			/* the same */
+
 	u32 conn_queued;		/* connection events in the ring; evd lock */
 	u32 conn_claimed;		/* slots claimed, not yet used; evd lock */
 };
@@ -173,6 +186,9 @@ static inline bool kdapl_ep_closing(struct dat_ep *ep)
 
 /* What a post returns that found its gate closed. Any context. */
 int kdapl_ep_post_error(struct dat_ep *ep, bool request);
+/* As dat_ep_create(), with all that can be asked for; OUT untouched on errors. */
+int kdapl_ep_create(struct dat_ia *ia, const struct kdapl_ep_config *config,
+		    struct dat_ep **ep);
 /* As dat_ep_free(), in any state: for dat_ia_close(ABRUPT). Sleeps. */
 void kdapl_ep_destroy(struct dat_ep *ep);
 /*
@@ -208,6 +224,8 @@ struct kdapl_ep_qp {
 int kdapl_ep_qp_create(struct dat_ep *ep, const struct kdapl_ep_config *config,
 		       struct dat_evd *req_evd, struct dat_evd *recv_evd,
 		       struct kdapl_ep_qp *out);
+/* Nothing can find the QP any more; sleeps. */
+void kdapl_ep_qp_destroy(struct dat_ep *ep, struct ib_qp *qp);
 int kdapl_ep_qp_connect(struct dat_ep *ep);
 int kdapl_ep_qp_error(struct dat_ep *ep);
 

@@ -13,6 +13,7 @@
 #include "ia.h"
 #include "kunit.h"
 #include "queue.h"
+#include "srq.h"
 
 /* What dat_ep_create() gives without attributes; DAT leaves it to us. */
 enum {
@@ -33,6 +34,11 @@ enum {
 			  ~DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW))
 #define EP_FIELD_MODIFY	(DAT_EP_FIELD_PZ_HANDLE | EP_FIELD_CONFIG | \
 			 EP_FIELD_NAMED)
+
+/* Of an EP with an SRQ these are the SRQ's affair, or dat_ep_set_watermark()'s. */
+#define EP_FIELD_RECV	(DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS | \
+			 DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV | \
+			 DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS)
 
 static int attr_max_send_iov(const struct dat_ia *ia)
 {
@@ -116,12 +122,21 @@ int kdapl_ep_config_check(struct dat_ia *ia,
 		return -EINVAL;
 
 	/* An EVD for what can complete, and only for that. */
-	if (!config->recv_evd != !attr->max_recv_dtos ||
+	if ((config->srq ? !config->recv_evd :
+	     !config->recv_evd != !attr->max_recv_dtos) ||
 	    !config->request_evd != !attr->max_request_dtos)
 		return -EINVAL;
-	if (!attr_in(attr->max_recv_dtos,
-		     dev->max_qp_wr - KDAPL_QUEUE_EXTRA_RECV) ||
-	    !attr_in(attr->max_request_dtos,
+	if (config->srq) {
+		/* Both are watermarks here. */
+		if (attr->max_recv_dtos < DAT_WATERMARK_INFINITE ||
+		    attr->srq_soft_hw < DAT_WATERMARK_INFINITE ||
+		    config->pz != config->srq->pz)
+			return -EINVAL;
+	} else if (!attr_in(attr->max_recv_dtos,
+			    dev->max_qp_wr - KDAPL_QUEUE_EXTRA_RECV)) {
+		return -EINVAL;
+	}
+	if (!attr_in(attr->max_request_dtos,
 		     dev->max_qp_wr - KDAPL_QUEUE_EXTRA_SEND))
 		return -EINVAL;
 
@@ -183,7 +198,7 @@ int dat_ep_query(struct dat_ep *ep, u64 mask, struct dat_ep_param *param)
 	param->recv_evd_handle = ep->config.recv_evd;
 	param->request_evd_handle = ep->config.request_evd;
 	param->connect_evd_handle = ep->config.connect_evd;
-	param->srq_handle = NULL;
+	param->srq_handle = ep->config.srq;
 	param->ep_attr = ep->config.attr;
 	spin_unlock_irqrestore(&ep->lock, flags);
 	return 0;
@@ -255,11 +270,11 @@ static int ep_modify_allowed(u64 mask, enum dat_ep_state state)
  *
  * Context: process; sleeps.
  * Return: 0; -EINVAL: NULL, fields that never change (IA, state, addresses,
- * ports, SRQ), unknown ones, values beyond the device's limits or inconsistent;
- * -EOPNOTSUPP: a quality of service other than best effort; -EISCONN, -EBUSY,
- * -EALREADY, -EBADFD: the state of the EP; -EBUSY also: receives posted or
- * events queued; -ENOSPC: an EVD is too small; -ENOMEM; -ENODEV: the device is
- * gone; else the errno of the provider.
+ * ports, SRQ; with an SRQ also what concerns receives), unknown ones, values
+ * beyond the device's limits or inconsistent; -EOPNOTSUPP: a quality of service
+ * other than best effort; -EISCONN, -EBUSY, -EALREADY, -EBADFD: the state of the
+ * EP; -EBUSY also: receives posted or events queued; -ENOSPC: an EVD is too
+ * small; -ENOMEM; -ENODEV: the device is gone; else the errno of the provider.
  */
 int dat_ep_modify(struct dat_ep *ep, u64 mask,
 		  const struct dat_ep_param *param)
@@ -280,6 +295,9 @@ int dat_ep_modify(struct dat_ep *ep, u64 mask,
 	if (ret)
 		goto out_unlock;
 
+	ret = -EINVAL;
+	if (ep->config.srq && mask & EP_FIELD_RECV)
+		goto out_unlock;
 	config = ep->config;
 	if (mask & DAT_EP_FIELD_PZ_HANDLE)
 		config.pz = param->pz_handle;

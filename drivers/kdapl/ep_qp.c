@@ -17,6 +17,7 @@
 #include "ia.h"
 #include "pz.h"
 #include "queue.h"
+#include "srq.h"
 
 /* RNR NAK timer: 0.64 ms; ib_cm's 0 means 655 ms. */
 #define EP_QP_MIN_RNR_TIMER	12
@@ -35,6 +36,12 @@ static int ep_qp_init(struct dat_ep *ep, struct ib_qp *qp)
 	if (!ia->iwarp)
 		mask |= IB_QP_PKEY_INDEX;
 	return ib_modify_qp(qp, &attr, mask);
+}
+
+static u32 ep_qp_max_recv_wr(const struct kdapl_ep_config *config)
+{
+	return config->srq ? 0 :
+	       config->attr.max_recv_dtos + KDAPL_QUEUE_EXTRA_RECV;
 }
 
 /**
@@ -70,27 +77,33 @@ int kdapl_ep_qp_create(struct dat_ep *ep, const struct kdapl_ep_config *config,
 	};
 	u32 send = min_t(u32, dev->max_send_sge, KDAPL_QUEUE_MAX_SGE);
 	u32 recv = min_t(u32, dev->max_recv_sge, KDAPL_QUEUE_MAX_SGE);
+	struct dat_srq *srq = config->srq;
 	struct ib_qp *qp;
 	int ret;
 
 	might_sleep();
 
+	if (srq) {
+		init.srq = srq->srq;
+		mutex_lock(&srq->mutex);
+	}
 	init.cap.max_send_wr = attr->max_request_dtos + KDAPL_QUEUE_EXTRA_SEND;
-	init.cap.max_recv_wr = attr->max_recv_dtos + KDAPL_QUEUE_EXTRA_RECV;
+	init.cap.max_recv_wr = ep_qp_max_recv_wr(config);
 	init.cap.max_send_sge = max(send, 1U);
-	init.cap.max_recv_sge = max(recv, 1U);
+	init.cap.max_recv_sge = srq ? 0 : max(recv, 1U);
 	qp = ib_create_qp(config->pz->pd, &init);
 	if (IS_ERR(qp)) {
 		/* Long lists may not fit into long queues. */
 		init.cap.max_send_sge = max3(attr->max_request_iov,
 					     attr->max_rdma_write_iov, 1);
-		init.cap.max_recv_sge = max(attr->max_recv_iov, 1);
+		init.cap.max_recv_sge = srq ? 0 : max(attr->max_recv_iov, 1);
 		init.cap.max_send_wr =
 			attr->max_request_dtos + KDAPL_QUEUE_EXTRA_SEND;
-		init.cap.max_recv_wr =
-			attr->max_recv_dtos + KDAPL_QUEUE_EXTRA_RECV;
+		init.cap.max_recv_wr = ep_qp_max_recv_wr(config);
 		qp = ib_create_qp(config->pz->pd, &init);
 	}
+	if (srq)
+		mutex_unlock(&srq->mutex);
 	if (IS_ERR(qp))
 		return PTR_ERR(qp);
 
@@ -105,6 +118,17 @@ int kdapl_ep_qp_create(struct dat_ep *ep, const struct kdapl_ep_config *config,
 	out->max_sge_recv = min_t(u32, init.cap.max_recv_sge,
 				  KDAPL_QUEUE_MAX_SGE);
 	return 0;
+}
+
+void kdapl_ep_qp_destroy(struct dat_ep *ep, struct ib_qp *qp)
+{
+	struct dat_srq *srq = ep->config.srq;
+	int ret;
+
+	ret = srq ? kdapl_srq_destroy_qp(srq, ep, qp) : ib_destroy_qp(qp);
+	if (ret)
+		pr_err("%s: ep %u: ib_destroy_qp failed: %d\n",
+		       ep->obj.ia->name, ep->obj.id, ret);
 }
 
 static int ep_qp_modify(struct dat_ep *ep, enum ib_qp_state state)

@@ -16,6 +16,7 @@
 #include "kunit.h"
 #include "pz.h"
 #include "queue.h"
+#include "srq.h"
 
 /*
  * Guards dto_type and dto_streams of all EVDs. Changed when EPs are configured,
@@ -46,8 +47,10 @@ static void res_shares(const struct kdapl_ep_config *config,
 	shares->req.slots = attr->max_request_dtos;
 	shares->req.cqes = attr->max_request_dtos + KDAPL_QUEUE_EXTRA_SEND;
 	shares->recv.evd = recv ?: req ?: hidden;
-	shares->recv.slots = attr->max_recv_dtos;
-	shares->recv.cqes = attr->max_recv_dtos + KDAPL_QUEUE_EXTRA_RECV;
+	/* Those of an SRQ are its own affair. */
+	shares->recv.slots = config->srq ? 0 : attr->max_recv_dtos;
+	shares->recv.cqes = config->srq ? 0 : attr->max_recv_dtos +
+						KDAPL_QUEUE_EXTRA_RECV;
 }
 
 /* What @new takes beyond @old: none of it if @old is larger. */
@@ -171,8 +174,16 @@ static int res_handles_get(struct dat_ia *ia,
 		if (ret)
 			goto out_put_connect;
 	}
+	if (config->srq) {
+		ret = kdapl_srq_get_user(config->srq, ia, config->recv_evd);
+		if (ret)
+			goto out_put_pz;
+	}
 	return 0;
 
+out_put_pz:
+	if (config->pz)
+		kdapl_pz_put_user(config->pz);
 out_put_connect:
 	res_feeder_put(config->connect_evd);
 out_put_request:
@@ -184,6 +195,8 @@ out_put_recv:
 
 static void res_handles_put(const struct kdapl_ep_config *config)
 {
+	if (config->srq)
+		kdapl_srq_put_user(config->srq, config->recv_evd);
 	if (config->pz)
 		kdapl_pz_put_user(config->pz);
 	res_feeder_put(config->connect_evd);
@@ -321,8 +334,7 @@ int kdapl_ep_res_change(struct dat_ep *ep, const struct kdapl_ep_config *config)
 			       config->attr.max_request_dtos);
 	if (ret)
 		goto out_unreserve_recv;
-	ret = kdapl_queue_init(&recv, mine.recv.evd,
-			       config->attr.max_recv_dtos);
+	ret = kdapl_queue_init(&recv, mine.recv.evd, mine.recv.slots);
 	if (ret)
 		goto out_free_req;
 	if (config->pz) {
@@ -350,7 +362,9 @@ commit:
 	spin_unlock_irqrestore(&ep->lock, flags);
 
 	if (old_qp)
-		ib_destroy_qp(old_qp);
+		kdapl_ep_qp_destroy(ep, old_qp);
+	if (remake && ep->qp && config->srq)
+		kdapl_srq_add_qp(config->srq, ep);
 	if (remake) {
 		res_unreserve(&have.req, &mine.req);
 		res_unreserve(&have.recv, &mine.recv);

@@ -42,6 +42,7 @@ enum kdapl_slot_kind {
 	KDAPL_SLOT_FREE,	/* from the unreserved part of the ring */
 	KDAPL_SLOT_DTO,		/* from the reservation of a kdapl_queue */
 	KDAPL_SLOT_CONN,	/* claimed for one connection attempt */
+	KDAPL_SLOT_SRQ,		/* from the reservation of an SRQ */
 };
 
 /**
@@ -50,9 +51,10 @@ enum kdapl_slot_kind {
  * @kind: enum kdapl_slot_kind
  * @notify: the event may cause an upcall
  * @dead: what it names was freed: skipped by everybody
- * @owner: the kdapl_queue (DTO) or dat_ep (CONN) that is told when the entry
- *	leaves the ring, or the object (FREE) that the event names; valid while
- *	the entry is live, because an object purges its entries before it goes
+ * @owner: the kdapl_queue (DTO, SRQ) or dat_ep (CONN) that is told when the
+ *	entry leaves the ring, or the object (FREE) that the event names; valid
+ *	while the entry is live, because an object purges its entries before it
+ *	goes
  * @data: as in the event
  * @extension: as in the event; defined for extension events only
  */

@@ -93,13 +93,8 @@ void kdapl_flush_drop_qp(struct dat_ep *ep)
 	ep->qp = NULL;
 	spin_unlock_irqrestore(&ep->lock, flags);
 
-	if (qp) {
-		int ret = ib_destroy_qp(qp);
-
-		if (ret)
-			pr_err("%s: ep %u: ib_destroy_qp failed: %d\n",
-			       ep->obj.ia->name, ep->obj.id, ret);
-	}
+	if (qp)
+		kdapl_ep_qp_destroy(ep, qp);
 	kdapl_flush_poll(ep);
 	kdapl_queue_flush(&ep->req);
 	kdapl_queue_flush(&ep->recv);
@@ -208,6 +203,12 @@ void kdapl_flush_look(struct dat_ep *ep)
 				    ep->obj.ia->name, ep->obj.id,
 				    kdapl_queue_outstanding(&ep->req),
 				    kdapl_queue_outstanding(&ep->recv));
+		kdapl_flush_drop_qp(ep);
+	} else if (ep->config.srq) {
+		/*
+		 * What came from an SRQ is not among the contexts: only
+		 * without the QP does nothing follow any more.
+		 */
 		kdapl_flush_drop_qp(ep);
 	}
 	flush_finish(ep);

@@ -34,6 +34,7 @@
 #include "pz.h"
 #include "registry.h"
 #include "sp.h"
+#include "srq.h"
 #include "upcall.h"
 
 int kdapl_ia_enter(struct dat_ia *ia)
@@ -358,6 +359,10 @@ static void ia_destroy_objects(struct dat_ia *ia)
 		kdapl_ep_destroy(container_of(obj, struct dat_ep, obj));
 		kdapl_obj_put(obj);
 	}
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_SRQ, NULL))) {
+		kdapl_srq_destroy(container_of(obj, struct dat_srq, obj));
+		kdapl_obj_put(obj);
+	}
 	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_LMR, NULL))) {
 		kdapl_lmr_destroy(container_of(obj, struct dat_lmr, obj));
 		kdapl_obj_put(obj);
@@ -440,6 +445,8 @@ void kdapl_ia_remove_device(struct dat_ia *ia)
 	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EP, obj)))
 		kdapl_ep_remove_device(container_of(obj, struct dat_ep, obj));
 
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_SRQ, obj)))
+		kdapl_srq_remove_device(container_of(obj, struct dat_srq, obj));
 	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_LMR, obj)))
 		kdapl_lmr_remove_device(container_of(obj, struct dat_lmr, obj));
 

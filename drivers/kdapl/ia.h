@@ -82,6 +82,7 @@ struct dat_ia {
 
 	struct dat_evd *async_evd;
 	struct ib_event_handler event_handler;
+	atomic64_t srq_reclaimed;	/* buffers that freed SRQs still had */
 
 	struct list_head debugfs_node;	/* debugfs.c */
 	struct kdapl_debugfs_dir *debugfs_dir;

@@ -149,11 +149,13 @@ static void ia_fill_provider(struct dat_ia *ia, struct dat_provider_attr *attr)
 	for (i = 0; i < DAT_EVD_STREAMS; i++)
 		for (j = 0; j < DAT_EVD_STREAMS; j++)
 			attr->evd_stream_merging_supported[i][j] = true;
-	attr->srq_supported = false;
-	attr->srq_watermarks_supported = 0;
+	attr->srq_supported = ia->dev_attr.max_srq > 0;
+	/* Low; soft and hard of an EP. Available and outstanding. */
+	attr->srq_watermarks_supported = attr->srq_supported ? 3 : 0;
 	attr->srq_ep_pz_difference_supported = false;
-	attr->srq_info_supported = 0;
-	attr->ep_recv_info_supported = 0;
+	attr->srq_info_supported = attr->srq_supported ? 2 : 0;
+	/* Buffers and span. */
+	attr->ep_recv_info_supported = 2;
 	attr->lmr_sync_req = !ia->dma_coherent;
 	attr->dto_async_return_guaranteed = true;
 	attr->rdma_write_for_rdma_read_req = ia->iwarp;

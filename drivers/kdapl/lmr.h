@@ -149,9 +149,9 @@ kdapl_lmr_build_one(const struct dat_ep *ep, const struct dat_lmr_triplet *iov,
  * range and privilege. Returns the number of entries or a negative errno;
  * *total is the sum of the lengths in bytes. Under a spinlock.
  */
-int kdapl_lmr_index_sge(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
-			int num, u32 need, struct ib_sge *sge, int max_sge,
-			u32 *total);
+int kdapl_lmr_index_sge(const struct dat_ia *ia, const struct dat_pz *pz,
+			const struct dat_lmr_triplet *iov, int num, u32 need,
+			struct ib_sge *sge, int max_sge, u32 *total);
 /*
  * Deferred registrations of an EP's PZ (devices without loopback): called by
  * the EP's work, QP in RTS, before ESTABLISHED is delivered, and again at each

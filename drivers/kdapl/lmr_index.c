@@ -109,11 +109,10 @@ static noinline int index_split(const struct dat_lmr *lmr, u64 off, u32 len,
 	return n;
 }
 
-int kdapl_lmr_index_sge(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
-			int num, u32 need, struct ib_sge *sge, int max_sge,
-			u32 *total)
+int kdapl_lmr_index_sge(const struct dat_ia *ia, const struct dat_pz *pz,
+			const struct dat_lmr_triplet *iov, int num, u32 need,
+			struct ib_sge *sge, int max_sge, u32 *total)
 {
-	const struct dat_ia *ia = ep->obj.ia;
 	const struct dat_lmr *lmr;
 	u64 sum = 0, off;
 	int i, n = 0;
@@ -130,7 +129,7 @@ int kdapl_lmr_index_sge(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 		off = iov->virtual_address - lmr->va;
 		if (unlikely(off > lmr->length || len > lmr->length - off))
 			return -EINVAL;
-		if (unlikely(lmr->pz != ep->config.pz))
+		if (unlikely(lmr->pz != pz))
 			return -EPERM;
 		if (unlikely(need & DAT_MEM_PRIV_ALL_FLAG & ~lmr->priv))
 			return -EACCES;

@@ -89,6 +89,9 @@ void kdapl_queue_set_gate(struct kdapl_queue *queue, enum kdapl_queue_gate gate)
 {
 	unsigned long flags;
 
+	/* Receives go to the SRQ. */
+	if (queue->ep->config.srq && !queue->request)
+		gate = KDAPL_QUEUE_CLOSED;
 	spin_lock_irqsave(&queue->post_lock, flags);
 	queue->gate = gate;
 	spin_unlock_irqrestore(&queue->post_lock, flags);

@@ -25,6 +25,7 @@
 #include "kunit.h"
 #include "main.h"
 #include "queue.h"
+#include "srq.h"
 #include "trace.h"
 #include "upcall.h"
 
@@ -134,6 +135,7 @@ struct kdapl_slot *kdapl_ring_push_locked(struct dat_evd *evd,
 
 	switch (post->kind) {
 	case KDAPL_SLOT_DTO:
+	case KDAPL_SLOT_SRQ:
 		/* The credit was taken when the request was posted. */
 		break;
 	case KDAPL_SLOT_CONN:
@@ -169,6 +171,9 @@ static void ring_release_locked(struct dat_evd *evd, struct kdapl_slot *slot)
 		break;
 	case KDAPL_SLOT_FREE:
 		evd->unreserved--;
+		break;
+	case KDAPL_SLOT_SRQ:
+		kdapl_srq_release_locked(slot->owner);
 		break;
 	}
 }

@@ -315,6 +315,42 @@ struct dat_ep_param {
 #define DAT_EP_FIELD_EP_ATTR_ALL			GENMASK_ULL(30, 12)
 #define DAT_EP_FIELD_ALL				GENMASK_ULL(30, 0)
 
+/* Shared receive queues */
+
+enum dat_srq_state {
+	DAT_SRQ_STATE_OPERATIONAL,
+	DAT_SRQ_STATE_ERROR,
+};
+
+struct dat_srq_attr {
+	int max_recv_dtos;
+	int max_recv_iov;
+	int low_watermark;
+};
+
+struct dat_srq_param {
+	struct dat_ia *ia_handle;
+	enum dat_srq_state srq_state;
+	struct dat_pz *pz_handle;
+	int max_recv_dtos;
+	int max_recv_iov;
+	int low_watermark;
+	int available_dto_count;
+	int outstanding_dto_count;
+};
+
+enum dat_srq_param_mask {
+	DAT_SRQ_FIELD_IA_HANDLE = 0x001,
+	DAT_SRQ_FIELD_SRQ_STATE = 0x002,
+	DAT_SRQ_FIELD_PZ_HANDLE = 0x004,
+	DAT_SRQ_FIELD_MAX_RECV_DTO = 0x008,
+	DAT_SRQ_FIELD_MAX_RECV_IOV = 0x010,
+	DAT_SRQ_FIELD_LOW_WATERMARK = 0x020,
+	DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT = 0x040,
+	DAT_SRQ_FIELD_OUTSTANDING_DTO_COUNT = 0x080,
+	DAT_SRQ_FIELD_ALL = 0x0ff,
+};
+
 #define DAT_WATERMARK_INFINITE	((int)~0)
 #define DAT_HW_DEFAULT		DAT_WATERMARK_INFINITE
 #define DAT_SRQ_LW_DEFAULT	0

@@ -61,11 +61,20 @@ int dat_ep_create(struct dat_ia *ia, struct dat_pz *pz,
 		  struct dat_evd *recv_evd, struct dat_evd *request_evd,
 		  struct dat_evd *connect_evd, const struct dat_ep_attr *attr,
 		  struct dat_ep **ep);
+int dat_ep_create_with_srq(struct dat_ia *ia, struct dat_pz *pz,
+			   struct dat_evd *recv_evd,
+			   struct dat_evd *request_evd,
+			   struct dat_evd *connect_evd, struct dat_srq *srq,
+			   const struct dat_ep_attr *attr, struct dat_ep **ep);
 int dat_ep_query(struct dat_ep *ep, u64 mask, struct dat_ep_param *param);
 int dat_ep_modify(struct dat_ep *ep, u64 mask,
 		  const struct dat_ep_param *param);
 int dat_ep_get_status(struct dat_ep *ep, enum dat_ep_state *state,
 		      bool *recv_idle, bool *request_idle);
+int dat_ep_recv_query(struct dat_ep *ep, int *nbufs_allocated,
+		      int *bufs_alloc_span);
+int dat_ep_set_watermark(struct dat_ep *ep, int soft_high_watermark,
+			 int hard_high_watermark);
 int dat_ep_connect(struct dat_ep *ep, const struct sockaddr *remote_ia_address,
 		   u64 remote_conn_qual, u32 timeout, int private_data_size,
 		   const void *private_data, enum dat_qos qos,
@@ -99,6 +108,18 @@ int dat_ep_post_rdma_write(struct dat_ep *ep, int num_segments,
 			   union dat_context cookie,
 			   const struct dat_rmr_triplet *remote,
 			   enum dat_completion_flags flags);
+
+/* Shared receive queues */
+int dat_srq_create(struct dat_ia *ia, struct dat_pz *pz,
+		   const struct dat_srq_attr *attr, struct dat_srq **srq);
+int dat_srq_query(struct dat_srq *srq, enum dat_srq_param_mask mask,
+		  struct dat_srq_param *param);
+int dat_srq_resize(struct dat_srq *srq, int srq_max_recv_dto);
+int dat_srq_set_lw(struct dat_srq *srq, int low_watermark);
+int dat_srq_post_recv(struct dat_srq *srq, int num_segments,
+		      const struct dat_lmr_triplet *local_iov,
+		      union dat_context cookie);
+int dat_srq_free(struct dat_srq *srq);
 
 /* Service points and connection requests */
 int dat_psp_create(struct dat_ia *ia, u64 conn_qual, struct dat_evd *evd,

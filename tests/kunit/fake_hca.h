@@ -31,12 +31,16 @@ enum fake_verb {
 	FAKE_POST_RECV,
 	FAKE_ALLOC_MR,
 	FAKE_MAP_MR_SG,
+	FAKE_CREATE_SRQ,
+	FAKE_MODIFY_SRQ,
+	FAKE_POST_SRQ_RECV,
 	FAKE_FAILABLE,		/* those above can be made to fail */
 	FAKE_POLL_CQ = FAKE_FAILABLE,
 	FAKE_DEALLOC_PD,
 	FAKE_DESTROY_CQ,
 	FAKE_DESTROY_QP,
 	FAKE_DEREG_MR,
+	FAKE_DESTROY_SRQ,
 	FAKE_VERBS,
 };
 
@@ -84,6 +88,7 @@ enum fake_object {
 	FAKE_CQ,
 	FAKE_QP,
 	FAKE_MR,
+	FAKE_SRQ,
 	FAKE_ID,		/* rdma_cm_ids of the fake CM */
 	FAKE_OBJECTS,
 };
@@ -189,5 +194,15 @@ enum ib_qp_state fake_qp_state(struct ib_qp *qp);
 void fake_qp_attr(struct ib_qp *qp, struct ib_qp_attr *attr);
 void fake_qp_event(struct ib_qp *qp, enum ib_event_type type);
 unsigned int fake_qp_overflows(void);
+
+/*
+ * Shared receive queues. A message to a QP that has one takes a buffer of it;
+ * then the level is looked at, as rxe does.
+ */
+unsigned int fake_srq_posted(struct ib_srq *srq);
+unsigned int fake_srq_limit(struct ib_srq *srq);
+/* Takes the oldest buffer away, as a QP does that dies over a message. */
+bool fake_srq_lose(struct ib_srq *srq);
+void fake_srq_event(struct ib_srq *srq, enum ib_event_type type);
 
 #endif /* _FAKE_HCA_H */

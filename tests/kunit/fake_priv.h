@@ -51,6 +51,12 @@ struct fake_wq {
 	unsigned int tail;
 };
 
+struct fake_srq {
+	struct ib_srq ibsrq;
+	struct fake_wq rq;	/* under fake_qp_lock, as is limit */
+	u32 limit;
+};
+
 struct fake_qp {
 	struct ib_qp ibqp;
 	struct list_head node;	/* fake_qps, under fake_qp_lock */
@@ -78,6 +84,17 @@ static inline struct fake_cq *to_fake_cq(struct ib_cq *ibcq)
 static inline struct fake_qp *to_fake_qp(struct ib_qp *ibqp)
 {
 	return container_of(ibqp, struct fake_qp, ibqp);
+}
+
+static inline struct fake_srq *to_fake_srq(struct ib_srq *ibsrq)
+{
+	return container_of(ibsrq, struct fake_srq, ibsrq);
+}
+
+/* Where the QP's receives are. */
+static inline struct fake_wq *fake_qp_rq(struct fake_qp *qp)
+{
+	return qp->ibqp.srq ? &to_fake_srq(qp->ibqp.srq)->rq : &qp->rq;
 }
 
 static inline struct fake_mr *to_fake_mr(struct ib_mr *ibmr)
@@ -114,6 +131,20 @@ static inline struct fake_wr *fake_wq_head(struct fake_wq *wq)
 {
 	return &wq->wr[wq->head % wq->size];
 }
+
+int fake_wq_alloc(struct fake_wq *wq, u32 size);
+/* A slot for a new request, or NULL if the queue is full. */
+struct fake_wr *fake_wq_push(struct fake_wq *wq, const struct ib_sge *sge,
+			     int num_sge);
+void fake_srq_taken(struct fake_srq *srq);
+
+int fake_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
+		    struct ib_udata *udata);
+int fake_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+		    enum ib_srq_attr_mask mask, struct ib_udata *udata);
+int fake_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata);
+int fake_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad_wr);
 
 void fake_qp_finish(struct fake_qp *qp, bool send, enum ib_wc_status status,
 		    u32 len, u32 inv_rkey);

@@ -45,15 +45,19 @@ static enum ib_wc_opcode fake_wc_opcode(enum ib_wr_opcode opcode)
 void fake_qp_finish(struct fake_qp *qp, bool send, enum ib_wc_status status,
 		    u32 len, u32 inv_rkey)
 {
-	struct fake_wq *wq = send ? &qp->sq : &qp->rq;
+	struct fake_wq *wq = send ? &qp->sq : fake_qp_rq(qp);
 	struct fake_wr *wr = fake_wq_head(wq);
+	bool shared = !send && qp->ibqp.srq;
 	struct ib_wc wc = {
 		.wr_id = wr->wr_id,
 		.status = status,
-		.qp = FAKE_WC_QP,
+		/* Nothing else says whose the buffer of an SRQ became. */
+		.qp = shared ? &qp->ibqp : FAKE_WC_QP,
 	};
 
 	wq->head++;
+	if (shared)
+		fake_srq_taken(to_fake_srq(qp->ibqp.srq));
 	if (status == IB_WC_SUCCESS) {
 		wc.opcode = send ? fake_wc_opcode(wr->opcode) : IB_WC_RECV;
 		wc.byte_len = send && wr->opcode == IB_WR_SEND ? ~0U : len;
@@ -113,9 +117,9 @@ static bool fake_transport(struct fake_qp *qp)
 	if (fake_is_send(wr->opcode) && peer) {
 		if (peer->state != IB_QPS_RTR && peer->state != IB_QPS_RTS)
 			return false;
-		if (fake_wq_empty(&peer->rq))
+		if (fake_wq_empty(fake_qp_rq(peer)))
 			return false;
-		recv = fake_wq_head(&peer->rq);
+		recv = fake_wq_head(fake_qp_rq(peer));
 		if (recv->len < wr->len) {
 			fake_qp_finish(peer, false, IB_WC_LOC_LEN_ERR, 0, 0);
 			fake_qp_finish(qp, true, IB_WC_REM_INV_REQ_ERR, 0, 0);
@@ -196,7 +200,7 @@ static void fake_qp_kick(struct fake_qp *qp)
 		fake_qp_start(qp);
 }
 
-static int fake_wq_alloc(struct fake_wq *wq, u32 size)
+int fake_wq_alloc(struct fake_wq *wq, u32 size)
 {
 	wq->size = max(size, 1U);
 	wq->wr = kcalloc(wq->size, sizeof(*wq->wr), GFP_KERNEL);
@@ -339,9 +343,8 @@ int fake_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	return 0;
 }
 
-/* A slot for a new request, or NULL if the queue is full. */
-static struct fake_wr *fake_wq_push(struct fake_wq *wq,
-				    const struct ib_sge *sge, int num_sge)
+struct fake_wr *fake_wq_push(struct fake_wq *wq, const struct ib_sge *sge,
+			     int num_sge)
 {
 	struct fake_wr *wr;
 	int i;

@@ -9,7 +9,7 @@ unsigned int fake_qp_complete(struct ib_qp *ibqp, bool send, unsigned int n,
 			      enum ib_wc_status status)
 {
 	struct fake_qp *qp = to_fake_qp(ibqp);
-	struct fake_wq *wq = send ? &qp->sq : &qp->rq;
+	struct fake_wq *wq = send ? &qp->sq : fake_qp_rq(qp);
 	unsigned int done = 0;
 	unsigned long flags;
 
@@ -29,7 +29,7 @@ unsigned int fake_qp_receive(struct ib_qp *ibqp, u32 len, u32 inv_rkey)
 	unsigned long flags;
 
 	spin_lock_irqsave(&fake_qp_lock, flags);
-	if (!fake_wq_empty(&qp->rq)) {
+	if (!fake_wq_empty(fake_qp_rq(qp))) {
 		fake_qp_finish(qp, false, IB_WC_SUCCESS, len, inv_rkey);
 		done = 1;
 	}

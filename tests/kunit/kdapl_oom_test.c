@@ -18,6 +18,7 @@ struct oom_objects {
 	struct dat_evd *conn;
 	struct dat_evd *cr;
 	struct dat_ep *ep;
+	struct dat_srq *srq;
 	void *memory;
 };
 
@@ -162,6 +163,52 @@ static int oom_lmr_free(void *lmr)
 	return dat_lmr_free(lmr);
 }
 
+static int oom_srq(struct oom_objects *o, void **out)
+{
+	struct dat_srq_attr attr = { .max_recv_dtos = 8, .max_recv_iov = 1 };
+	struct kit *kit = to_kit(o->test);
+
+	return dat_srq_create(kit->ia, kit->pz, &attr, (struct dat_srq **)out);
+}
+
+static int oom_srq_free(void *srq)
+{
+	return dat_srq_free(srq);
+}
+
+static int oom_ep_srq(struct oom_objects *o, void **out)
+{
+	struct dat_ep_attr attr = {
+		.max_message_size = 4096,
+		.max_rdma_size = 4096,
+		.max_recv_dtos = DAT_WATERMARK_INFINITE,
+		.max_request_dtos = 4,
+		.max_request_iov = 1,
+		.srq_soft_hw = DAT_HW_DEFAULT,
+	};
+	struct kit *kit = to_kit(o->test);
+
+	return dat_ep_create_with_srq(kit->ia, kit->pz, o->dto, o->dto,
+				      o->conn, o->srq, &attr,
+				      (struct dat_ep **)out);
+}
+
+static int oom_csp(struct oom_objects *o, void **out)
+{
+	struct dat_comm comm = { .domain = AF_INET, .type = SOCK_STREAM };
+	struct sockaddr_in addr;
+
+	kit_address(&addr);
+	return dat_csp_create(to_kit(o->test)->ia, &comm,
+			      (struct sockaddr *)&addr, o->cr,
+			      (struct dat_csp **)out);
+}
+
+static int oom_csp_free(void *csp)
+{
+	return dat_csp_free(csp);
+}
+
 static const struct oom_case oom_cases[] = {
 	{ "dat_ia_open", oom_open, oom_close },
 	{ "dat_pz_create", oom_pz, oom_pz_free },
@@ -169,6 +216,9 @@ static const struct oom_case oom_cases[] = {
 	{ "dat_evd_kcreate thread", oom_evd_thread, oom_evd_free },
 	{ "dat_ep_create", oom_ep, oom_ep_free },
 	{ "dat_ep_create without EVDs", oom_ep_bare, oom_ep_free },
+	{ "dat_srq_create", oom_srq, oom_srq_free },
+	{ "dat_ep_create_with_srq", oom_ep_srq, oom_ep_free },
+	{ "dat_csp_create", oom_csp, oom_csp_free },
 	{ "dat_psp_create", oom_psp, oom_psp_free },
 	{ "dat_rsp_create", oom_rsp, oom_rsp_free },
 	{ "dat_lmr_kcreate local", oom_lmr_local, oom_lmr_free },
@@ -189,6 +239,7 @@ static void oom_prepare(struct kunit *test, struct oom_objects *o)
 	o->conn = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
 	o->cr = kit_evd(test, 8, DAT_EVD_CR_FLAG);
 	o->ep = kit_ep(test, NULL, NULL, NULL, 0);
+	KUNIT_ASSERT_EQ(test, oom_srq(o, (void **)&o->srq), 0);
 	/* Also good as memory to be registered. */
 	o->memory = kit_upcall(test);
 }
