@@ -19,7 +19,10 @@
 
 static void csp_release(struct kdapl_obj *obj)
 {
-	kfree(container_of(obj, struct dat_csp, sp.obj));
+	struct dat_csp *csp = container_of(obj, struct dat_csp, sp.obj);
+
+	kdapl_obj_put(&csp->sp.evd->obj);
+	kfree(csp);
 }
 
 static bool csp_comm_supported(const struct dat_comm *comm)
@@ -75,6 +78,7 @@ int dat_csp_create(struct dat_ia *ia, const struct dat_comm *comm,
 	if (!new)
 		goto out_put_feeder;
 	kdapl_obj_init(&new->sp.obj, ia, DAT_HANDLE_TYPE_CSP, csp_release);
+	kdapl_obj_get(&evd->obj);
 	new->sp.evd = evd;
 	new->comm = *comm;
 	memcpy(&new->addr, address, kdapl_cm_addr_size(address->sa_family));

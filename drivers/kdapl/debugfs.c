@@ -120,9 +120,9 @@ static void debugfs_eps_line(struct seq_file *s, struct kdapl_obj *obj)
 		   READ_ONCE(ep->phase));
 }
 
-static void debugfs_show(struct kdapl_debugfs_dir *dir, struct seq_file *s,
-			 enum dat_handle_type type,
-			 void (*line)(struct seq_file *s, struct kdapl_obj *obj))
+void kdapl_debugfs_show(struct kdapl_debugfs_dir *dir, struct seq_file *s,
+			enum dat_handle_type type,
+			void (*line)(struct seq_file *s, struct kdapl_obj *obj))
 {
 	struct kdapl_obj *obj;
 	struct dat_ia *ia;
@@ -138,7 +138,8 @@ static void debugfs_show(struct kdapl_debugfs_dir *dir, struct seq_file *s,
 static int debugfs_evds_show(struct seq_file *s, void *unused)
 {
 	debugfs_evds_head(s);
-	debugfs_show(s->private, s, DAT_HANDLE_TYPE_EVD, debugfs_evds_line);
+	kdapl_debugfs_show(s->private, s, DAT_HANDLE_TYPE_EVD,
+			   debugfs_evds_line);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(debugfs_evds);
@@ -146,7 +147,8 @@ DEFINE_SHOW_ATTRIBUTE(debugfs_evds);
 static int debugfs_eps_show(struct seq_file *s, void *unused)
 {
 	debugfs_eps_head(s);
-	debugfs_show(s->private, s, DAT_HANDLE_TYPE_EP, debugfs_eps_line);
+	kdapl_debugfs_show(s->private, s, DAT_HANDLE_TYPE_EP,
+			   debugfs_eps_line);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(debugfs_eps);
@@ -170,6 +172,7 @@ static struct kdapl_debugfs_dir *debugfs_dir_get(const char *name)
 	debugfs_create_file("evds", 0400, dir->dentry, dir,
 			    &debugfs_evds_fops);
 	debugfs_create_file("eps", 0400, dir->dentry, dir, &debugfs_eps_fops);
+	kdapl_debugfs_cm_create(dir->dentry, dir);
 	list_add_tail(&dir->node, &debugfs_dirs);
 	return dir;
 }

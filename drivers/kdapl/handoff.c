@@ -19,9 +19,8 @@
 #include "sp.h"
 
 /*
- * The service point of the IA that listens there, with a reference. One that is
- * on its list and has its id also has its EVD; the EVD's memory is held too,
- * for a free call may come at once.
+ * The service point of the IA that listens there, with a reference, for a free
+ * call may come at once.
  */
 static struct kdapl_sp *handoff_find(struct dat_ia *ia, u64 conn_qual)
 {
@@ -40,18 +39,11 @@ static struct kdapl_sp *handoff_find(struct dat_ia *ia, u64 conn_qual)
 			if (sp->conn_qual != conn_qual || !sp->id)
 				continue;
 			kdapl_obj_get(obj);
-			kdapl_obj_get(&sp->evd->obj);
 			found = sp;
 			break;
 		}
 	spin_unlock_irqrestore(&ia->lock, flags);
 	return found;
-}
-
-static void handoff_put(struct kdapl_sp *sp)
-{
-	kdapl_obj_put(&sp->evd->obj);
-	kdapl_obj_put(&sp->obj);
 }
 
 /* The id's events go to @to from here on, and what @from was told goes along. */
@@ -152,7 +144,7 @@ int dat_cr_handoff(struct dat_cr *cr, u64 handoff_qual)
 		clear_bit(KDAPL_CR_TAKEN, &cr->flags);
 		goto out_put_sp;
 	}
-	handoff_put(sp);
+	kdapl_obj_put(&sp->obj);
 	kdapl_ia_leave(ia);
 
 	kdapl_cr_return_ep(cr);
@@ -163,7 +155,7 @@ int dat_cr_handoff(struct dat_cr *cr, u64 handoff_qual)
 	return 0;
 
 out_put_sp:
-	handoff_put(sp);
+	kdapl_obj_put(&sp->obj);
 out_leave:
 	kdapl_ia_leave(ia);
 	return ret;

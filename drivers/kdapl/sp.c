@@ -22,7 +22,10 @@
 
 static void psp_release(struct kdapl_obj *obj)
 {
-	kfree(container_of(obj, struct dat_psp, sp.obj));
+	struct dat_psp *psp = container_of(obj, struct dat_psp, sp.obj);
+
+	kdapl_obj_put(&psp->sp.evd->obj);
+	kfree(psp);
 }
 
 static void rsp_release(struct kdapl_obj *obj)
@@ -30,6 +33,7 @@ static void rsp_release(struct kdapl_obj *obj)
 	struct dat_rsp *rsp = container_of(obj, struct dat_rsp, sp.obj);
 
 	kdapl_obj_put(&rsp->ep->obj);
+	kdapl_obj_put(&rsp->sp.evd->obj);
 	kfree(rsp);
 }
 
@@ -157,6 +161,7 @@ static int psp_create(struct dat_ia *ia, u64 conn_qual, struct dat_evd *evd,
 	if (!new)
 		goto out_put_feeder;
 	kdapl_obj_init(&new->sp.obj, ia, DAT_HANDLE_TYPE_PSP, psp_release);
+	kdapl_obj_get(&evd->obj);
 	new->sp.evd = evd;
 	new->flags = flags;
 	ret = sp_listen_qual(&new->sp, conn_qual);
@@ -371,6 +376,7 @@ int dat_rsp_create(struct dat_ia *ia, u64 conn_qual, struct dat_ep *ep,
 	kdapl_obj_init(&new->sp.obj, ia, DAT_HANDLE_TYPE_RSP, rsp_release);
 	kdapl_obj_get(&ep->obj);
 	new->ep = ep;
+	kdapl_obj_get(&evd->obj);
 	new->sp.evd = evd;
 
 	mutex_lock(&ep->call_lock);

@@ -17,7 +17,7 @@ struct dat_evd;
  * struct kdapl_sp - what all service points have in common
  * @obj: common head
  * @id: the listener; NULL after device removal; changed under ia->lock
- * @evd: where its connection requests go
+ * @evd: where its connection requests go; a reference, beside being a feeder
  * @conn_qual: what it listens on
  */
 struct kdapl_sp {
