@@ -26,6 +26,7 @@ void kdapl_async_post(struct dat_ia *ia, enum dat_event_number number,
 	};
 	struct dat_event event = { .event_number = number };
 
+	atomic64_inc(&ia->async_errors);
 	if (!ia->async_evd)
 		return;
 	event.event_data.asynch_error_event_data.dat_handle = handle;
@@ -49,6 +50,7 @@ void kdapl_async_cq_event(struct ib_event *event, void *context)
 
 	if (event->event != IB_EVENT_CQ_ERR)
 		return;
+	atomic64_inc(&evd->obj.ia->async_cq_errors);
 	spin_lock_irqsave(&evd->lock, flags);
 	kdapl_ring_overflow_locked(evd);
 	spin_unlock_irqrestore(&evd->lock, flags);
@@ -71,6 +73,7 @@ void kdapl_async_qp_event(struct ib_event *event, void *context)
 	case IB_EVENT_QP_FATAL:
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
+		atomic64_inc(&ep->obj.ia->async_qp_errors);
 		pr_debug("ep %u: %s\n", ep->obj.id, ib_event_msg(event->event));
 		kdapl_async_post(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, ep,
 				 DAT_EP_TRANSFER_TO_ERROR);

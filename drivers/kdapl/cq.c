@@ -12,6 +12,7 @@
 #include <rdma/ib_verbs.h>
 
 #include "async.h"
+#include "counters.h"
 #include "cq.h"
 #include "ep.h"
 #include "errno.h"
@@ -85,15 +86,27 @@ static void cq_event_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 		dto->status = DAT_DTO_SUCCESS;
 		if (!queue->request) {
 			dto->transfered_length = wc->byte_len;
-			if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
-				dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
-				dto->rmr_context = wc->ex.invalidate_rkey;
-			}
+			if (unlikely(wc->wc_flags & KDAPL_WC_RARE))
+				kdapl_ext_recv_event_locked(slot, wc);
+			kdapl_counters_recv(queue->ep, wc);
 		}
 	} else {
 		dto->status = kdapl_errno_wc(wc->status, wr->op);
 		dto->transfered_length = 0;
 	}
+}
+
+static noinline void cq_ext_event_locked(struct dat_evd *evd,
+					 struct kdapl_queue *queue,
+					 const struct kdapl_wr *wr,
+					 const struct ib_wc *wc)
+{
+	u32 tail = evd->tail;
+
+	cq_event_locked(evd, queue, wr, wc);
+	if (wr->flags & KDAPL_WR_EXT && evd->tail != tail)
+		kdapl_ext_request_event_locked(kdapl_evd_slot(evd, tail),
+					       wr->op);
 }
 
 /*
@@ -110,13 +123,32 @@ static void cq_reclaim_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 	while (queue->tail != done) {
 		wr = &queue->wr[queue->tail & queue->mask];
 		if (unlikely(wr->flags & KDAPL_WR_HELD))
-			cq_event_locked(evd, queue, wr, &flushed);
+			cq_ext_event_locked(evd, queue, wr, &flushed);
 		else if (!(wr->flags & KDAPL_WR_INTERNAL))
 			released++;
 		WRITE_ONCE(queue->tail, queue->tail + 1);
 	}
 	/* Pairs with the acquire of a poster in search of a credit. */
 	smp_store_release(&queue->released, released);
+}
+
+/* kdapl's own requests, and those of the extensions. */
+static noinline void cq_special_locked(struct dat_evd *evd,
+				       struct kdapl_queue *queue,
+				       struct kdapl_wr *wr,
+				       const struct ib_wc *wc)
+{
+	if (wr->flags & KDAPL_WR_INTERNAL) {
+		WRITE_ONCE(queue->tail, queue->tail + 1);
+		if (wr->op == KDAPL_OP_REG)
+			kdapl_lmr_defer_done_locked(wr, wc->status);
+	} else if (wr->flags & KDAPL_WR_SUPPRESS &&
+		   wc->status == IB_WC_SUCCESS) {
+		cq_reclaim_locked(evd, queue, queue->tail + 1);
+	} else {
+		cq_ext_event_locked(evd, queue, wr, wc);
+		WRITE_ONCE(queue->tail, queue->tail + 1);
+	}
 }
 
 /**
@@ -150,10 +182,8 @@ void kdapl_cq_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 
 	trace_kdapl_dto_complete(ep->obj.id, wr->op, wc->status);
 
-	if (unlikely(wr->flags & KDAPL_WR_INTERNAL)) {
-		WRITE_ONCE(queue->tail, queue->tail + 1);
-		if (wr->op == KDAPL_OP_REG)
-			kdapl_lmr_defer_done_locked(wr, wc->status);
+	if (unlikely(wr->flags & (KDAPL_WR_INTERNAL | KDAPL_WR_EXT))) {
+		cq_special_locked(evd, queue, wr, wc);
 	} else if (wr->flags & KDAPL_WR_SUPPRESS &&
 		   wc->status == IB_WC_SUCCESS) {
 		cq_reclaim_locked(evd, queue, queue->tail + 1);

@@ -305,6 +305,7 @@ int dat_cr_accept(struct dat_cr *cr, struct dat_ep *ep, int private_data_size,
 		return ret;
 	ret = cr_accept(cr, ep, private_data_size, private_data);
 	if (!ret) {
+		atomic64_inc(&ia->cr_accepted);
 		kdapl_obj_unlink(&cr->obj);
 		kdapl_obj_put(&cr->obj);
 	}
@@ -398,6 +399,7 @@ int dat_cr_reject(struct dat_cr *cr, int private_data_size,
 		return -EINVAL;
 	if (test_and_set_bit(KDAPL_CR_TAKEN, &cr->flags))
 		return -EBUSY;
+	atomic64_inc(&cr->obj.ia->cr_rejected);
 	cr_refuse(cr, private_data_size, private_data);
 	return 0;
 }

@@ -14,6 +14,7 @@
 
 #include <dat/kdat.h>
 
+#include "counters.h"
 #include "cq.h"
 #include "ep.h"
 #include "evd.h"
@@ -44,9 +45,10 @@ static __always_inline bool dequeue_short_locked(struct dat_evd *evd,
 	if (queue->request) {
 		dto->transfered_length = wr->len;
 	} else {
-		if (unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE))
+		if (unlikely(wc->wc_flags & KDAPL_WC_RARE))
 			return false;
 		dto->transfered_length = wc->byte_len;
+		kdapl_counters_recv(ep, wc);
 	}
 	event->event_number = DAT_DTO_COMPLETION_EVENT;
 	event->evd_handle = evd;

@@ -22,6 +22,8 @@
 
 #include <dat/kdat.h>
 
+#include "counters.h"
+#include "dto.h"
 #include "ep.h"
 #include "ep_state.h"
 #include "evd.h"
@@ -38,22 +40,7 @@ enum {
 	DTO_RETRY_US = 100,
 };
 
-#define DTO_REQUEST_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | \
-				 DAT_COMPLETION_UNSIGNALLED_FLAG | \
-				 DAT_COMPLETION_BARRIER_FENCE_FLAG)
-#define DTO_SEND_FLAGS		(DTO_REQUEST_FLAGS | \
-				 DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-
-static bool dto_has_credit(struct kdapl_queue *queue)
-{
-	/* Pairs with the release that gives a credit back. */
-	return queue->posted - smp_load_acquire(&queue->released) <
-	       queue->depth;
-}
-
-/* Takes a context that no QP will see. 1: to be flushed at once. */
-static noinline int dto_not_posted(struct kdapl_queue *queue,
-				   struct kdapl_wr *wr)
+int kdapl_dto_not_posted_locked(struct kdapl_queue *queue, struct kdapl_wr *wr)
 {
 	trace_kdapl_dto_post(queue->ep->obj.id, wr->op, wr->len, 0);
 	if (queue->gate == KDAPL_QUEUE_HOLD)
@@ -118,7 +105,7 @@ dto_request_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 
 	if (unlikely(queue->gate == KDAPL_QUEUE_CLOSED))
 		return kdapl_ep_post_error(ep, true);
-	if (unlikely(!dto_has_credit(queue)))
+	if (unlikely(!kdapl_dto_has_credit(queue)))
 		return -ENOSPC;
 
 	if (op == DAT_DTO_RDMA_READ)
@@ -174,7 +161,7 @@ dto_request_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 	wr->op = op;
 	wr->flags = wr_flags;
 	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
-		return dto_not_posted(queue, wr);
+		return kdapl_dto_not_posted_locked(queue, wr);
 	queue->posted++;
 	kdapl_queue_publish_locked(queue);
 
@@ -191,11 +178,11 @@ dto_request_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 	}
 	queue->suppressed = send_flags & IB_SEND_SIGNALED ?
 			    0 : queue->suppressed + 1;
+	kdapl_counters_post(ep, op, queue->total);
 	return 0;
 }
 
-/* siw refuses posts while the QP's state changes: a few more tries. */
-static bool dto_retry(struct dat_ep *ep, int ret, unsigned int *tries)
+bool kdapl_dto_retry(struct dat_ep *ep, int ret, unsigned int *tries)
 {
 	if (ret != -ENOTCONN || !ep->obj.ia->iwarp ||
 	    (*tries)++ >= DTO_RETRY_US)
@@ -216,7 +203,7 @@ static noinline int dto_request_rest(struct dat_ep *ep, enum dat_dtos op,
 	unsigned int tries = 0;
 	unsigned long irq;
 
-	while (ret < 0 && dto_retry(ep, ret, &tries)) {
+	while (ret < 0 && kdapl_dto_retry(ep, ret, &tries)) {
 		spin_lock_irqsave(&queue->post_lock, irq);
 		ret = dto_request_locked(queue, ep, op, num, iov, cookie,
 					 remote, flags);
@@ -252,8 +239,8 @@ dto_request(struct dat_ep *ep, enum dat_dtos op, int num,
 	if (unlikely(num > max || (op != DAT_DTO_SEND && !remote)))
 		return -EINVAL;
 	if (unlikely(flags)) {
-		if (flags & ~(op == DAT_DTO_SEND ? DTO_SEND_FLAGS :
-						   DTO_REQUEST_FLAGS))
+		if (flags & ~(op == DAT_DTO_SEND ? KDAPL_DTO_SEND_FLAGS :
+						   KDAPL_DTO_REQUEST_FLAGS))
 			return -EINVAL;
 		if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG &
 		    ~attr->request_completion_flags)
@@ -365,7 +352,7 @@ dto_recv_locked(struct kdapl_queue *queue, struct dat_ep *ep, int num,
 
 	if (unlikely(queue->gate == KDAPL_QUEUE_CLOSED))
 		return kdapl_ep_post_error(ep, false);
-	if (unlikely(!dto_has_credit(queue)))
+	if (unlikely(!kdapl_dto_has_credit(queue)))
 		return -ENOSPC;
 
 	ret = dto_sge(queue, ep, num, iov, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
@@ -381,7 +368,7 @@ dto_recv_locked(struct kdapl_queue *queue, struct dat_ep *ep, int num,
 	if (unlikely(flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
 		wr->flags = KDAPL_WR_UNSIGNALLED;
 	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
-		return dto_not_posted(queue, wr);
+		return kdapl_dto_not_posted_locked(queue, wr);
 	queue->posted++;
 	kdapl_queue_publish_locked(queue);
 
@@ -393,8 +380,10 @@ dto_recv_locked(struct kdapl_queue *queue, struct dat_ep *ep, int num,
 	if (unlikely(ret)) {
 		kdapl_queue_retract_locked(queue);
 		queue->posted--;
+		return ret;
 	}
-	return ret;
+	kdapl_counters_post(ep, DAT_DTO_RECEIVE, queue->total);
+	return 0;
 }
 
 static noinline int dto_recv_rest(struct dat_ep *ep, int num,
@@ -406,7 +395,7 @@ static noinline int dto_recv_rest(struct dat_ep *ep, int num,
 	unsigned int tries = 0;
 	unsigned long irq;
 
-	while (ret < 0 && dto_retry(ep, ret, &tries)) {
+	while (ret < 0 && kdapl_dto_retry(ep, ret, &tries)) {
 		spin_lock_irqsave(&queue->post_lock, irq);
 		ret = dto_recv_locked(queue, ep, num, iov, cookie, flags);
 		spin_unlock_irqrestore(&queue->post_lock, irq);

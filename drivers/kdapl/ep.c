@@ -368,6 +368,7 @@ int dat_ep_disconnect(struct dat_ep *ep, enum dat_close_flags flags)
 		fallthrough;
 	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
 	case DAT_EP_STATE_COMPLETION_PENDING:
+		ep->counters[DCNT_EP_DISCONNECT]++;
 		/* From here on no ESTABLISHED, and no other end than this. */
 		if (!ep->terminal)
 			ep->terminal = DAT_CONNECTION_EVENT_DISCONNECTED;

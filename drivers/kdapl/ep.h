@@ -18,6 +18,7 @@
 
 #include <dat/dat_attr.h>
 #include <dat/dat_event.h>
+#include <dat/dat_ib_extensions.h>
 
 #include "cm.h"
 #include "ep_state.h"
@@ -164,6 +165,13 @@ struct dat_ep {
 	struct ib_qp *srq_qp;		/* its key there */
 	u32 srq_soft;			/* buffers held; under the EVD lock */
 	u32 srq_hard;			/* the same */
+
+	/*
+	 * Posts under the post locks, receives under the EVD lock, the rest
+	 * under @lock; the bases under ia->lock.
+	 */
+	u64 counters[DCNT_EP_ALL_COUNTERS];
+	u64 counter_base[DCNT_EP_ALL_COUNTERS];
 
 	u32 conn_queued;		/* connection events in the ring; evd lock */
 	u32 conn_claimed;		/* slots claimed, not yet used; evd lock */

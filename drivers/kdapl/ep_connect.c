@@ -65,6 +65,7 @@ static int connect_begin(struct dat_ep *ep, const struct sockaddr *addr,
 	ep->rd_atomic_in = min(ep->config.attr.max_rdma_read_in, U8_MAX);
 	ep->rd_atomic_out = min(ep->config.attr.max_rdma_read_out, U8_MAX);
 	ep->active = true;
+	ep->counters[DCNT_EP_CONNECT]++;
 	ep->terminal = 0;
 	ep->timeout_at = 0;
 	if (timeout != DAT_TIMEOUT_INFINITE)

@@ -15,6 +15,7 @@
 
 #include <dat/dat_attr.h>
 #include <dat/dat_event.h>
+#include <dat/dat_ib_extensions.h>
 
 #include "obj.h"
 
@@ -165,6 +166,7 @@ struct dat_evd {
 	/* Completion type of the EPs' directions that feed it: see ep_res.c. */
 	enum dat_completion_flags dto_type;
 	u32 dto_streams;
+	u64 counter_base[DCNT_EVD_ALL_COUNTERS];	/* under ia->lock */
 	struct work_struct overflow;	/* tells the async EVD, holding a reference */
 	struct work_struct reap;	/* frees the memory */
 };
@@ -242,6 +244,14 @@ static inline u32 kdapl_evd_cqe(u32 qlen)
 {
 	return 2 * qlen + 16;
 }
+
+/* Receives that are more than that. */
+#define KDAPL_WC_RARE	(IB_WC_WITH_INVALIDATE | IB_WC_WITH_IMM)
+
+/* dto_ext.c: what makes a DTO's event one of the extensions, or of the rare. */
+void kdapl_ext_request_event_locked(struct kdapl_slot *slot, u8 op);
+void kdapl_ext_recv_event_locked(struct kdapl_slot *slot,
+				 const struct ib_wc *wc);
 
 static inline struct kdapl_slot *kdapl_evd_slot(struct dat_evd *evd, u32 index)
 {

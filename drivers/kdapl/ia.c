@@ -25,6 +25,7 @@
 #include <dat/kdat.h>
 
 #include "async.h"
+#include "counters.h"
 #include "cr.h"
 #include "debugfs.h"
 #include "ep.h"
@@ -184,6 +185,7 @@ static void ia_finish(struct dat_ia *ia)
 	struct kdapl_obj *obj;
 
 	kdapl_debugfs_remove(ia);
+	kdapl_counters_close(ia);
 
 	/* Events stop, so that the EVDs can go. */
 	if (!kdapl_ia_enter(ia)) {

@@ -12,6 +12,7 @@
 #include <rdma/ib_verbs.h>
 
 #include <dat/dat_attr.h>
+#include <dat/dat_ib_extensions.h>
 
 #include "obj.h"
 
@@ -25,6 +26,7 @@ enum kdapl_ia_flags {
 	KDAPL_IA_CLOSING,	/* dat_ia_close() owns the objects */
 	KDAPL_IA_OWN_ASYNC_EVD,	/* the async EVD was made by dat_ia_open() */
 	KDAPL_IA_ASYNC_HANDLER,	/* the device tells us of its events */
+	KDAPL_IA_COUNTING,	/* the DTOs of its EPs are counted */
 };
 
 /*
@@ -82,6 +84,16 @@ struct dat_ia {
 
 	struct dat_evd *async_evd;
 	struct ib_event_handler event_handler;
+
+	/* For the counters of the extensions: counters.c. */
+	u64 made[KDAPL_HANDLE_TYPES];	/* objects shown so far; under @lock */
+	u64 counter_base[DCNT_IA_ALL_COUNTERS];	/* under @lock */
+	atomic64_t psp_any;
+	atomic64_t cr_accepted;
+	atomic64_t cr_rejected;
+	atomic64_t async_errors;
+	atomic64_t async_qp_errors;
+	atomic64_t async_cq_errors;
 	atomic64_t srq_reclaimed;	/* buffers that freed SRQs still had */
 
 	struct list_head debugfs_node;	/* debugfs.c */

@@ -10,6 +10,7 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
+#include <dat/dat_ib_extensions.h>
 #include <dat/kdat.h>
 
 #include "ep.h"
@@ -21,8 +22,6 @@
 enum {
 	/* Part of a cache line pair: transfers that start there are quickest. */
 	IA_OPTIMAL_ALIGNMENT = 256,
-	/* Version of the DAT extensions of InfiniBand. */
-	IA_IB_EXTENSION_VERSION = 209,
 };
 
 static const char *ia_vendor(enum rdma_driver_id driver)
@@ -118,7 +117,7 @@ static void ia_fill_attr(struct dat_ia *ia, struct dat_ia_attr *attr)
 	attr->reserved_lmr_supported = true;
 	attr->extension_supported = ia->iwarp ? DAT_EXTENSION_NONE :
 						DAT_EXTENSION_IB;
-	attr->extension_version = ia->iwarp ? 0 : IA_IB_EXTENSION_VERSION;
+	attr->extension_version = ia->iwarp ? 0 : DAT_IB_EXTENSION_VERSION;
 }
 
 static void ia_fill_provider(struct dat_ia *ia, struct dat_provider_attr *attr)
@@ -204,3 +203,64 @@ int dat_ia_query(struct dat_ia *ia, struct dat_evd **async_evd,
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dat_ia_query);
+
+enum {
+	/* The async EVD of an IA that is opened to be asked. */
+	IA_QUERY_QLEN = 8,
+};
+
+/**
+ * dat_ib_open_query - open an interface adapter just to ask for its attributes
+ * @ia_name: as for dat_ia_open()
+ * @ia: OUT: the IA, which is open for all purposes, with an async EVD of its own
+ * @ia_attr_mask: as for dat_ia_query()
+ * @ia_attr: as for dat_ia_query()
+ * @provider_attr_mask: as for dat_ia_query()
+ * @provider_attr: as for dat_ia_query()
+ *
+ * Origin: DAT 2.0, IB extensions.
+ *
+ * Context: process; sleeps.
+ * Return: as dat_ia_open() and dat_ia_query().
+ */
+int dat_ib_open_query(const char *ia_name, struct dat_ia **ia,
+		      u64 ia_attr_mask, struct dat_ia_attr *ia_attr,
+		      u64 provider_attr_mask,
+		      struct dat_provider_attr *provider_attr)
+{
+	struct dat_evd *async_evd = NULL;
+	struct dat_ia *new;
+	int ret;
+
+	might_sleep();
+
+	if (!ia)
+		return -EINVAL;
+	ret = dat_ia_open(ia_name, IA_QUERY_QLEN, &async_evd, &new);
+	if (ret)
+		return ret;
+	ret = dat_ia_query(new, NULL, ia_attr_mask, ia_attr,
+			   provider_attr_mask, provider_attr);
+	if (ret) {
+		dat_ia_close(new, DAT_CLOSE_ABRUPT_FLAG);
+		return ret;
+	}
+	*ia = new;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(dat_ib_open_query);
+
+/**
+ * dat_ib_close_query - close what dat_ib_open_query() opened
+ * @ia: the IA
+ *
+ * Origin: DAT 2.0, IB extensions.
+ *
+ * Context: process; sleeps.
+ * Return: as dat_ia_close(), abruptly.
+ */
+int dat_ib_close_query(struct dat_ia *ia)
+{
+	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+EXPORT_SYMBOL_GPL(dat_ib_close_query);

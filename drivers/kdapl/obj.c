@@ -79,6 +79,7 @@ void kdapl_obj_link(struct kdapl_obj *obj)
 	spin_lock_irqsave(&ia->lock, flags);
 	list_add_tail(&obj->node, &ia->objs[obj->type]);
 	atomic_inc(&ia->counts[obj->type]);
+	ia->made[obj->type]++;
 	spin_unlock_irqrestore(&ia->lock, flags);
 }
 

@@ -26,6 +26,7 @@ enum kdapl_wr_flags {
 	KDAPL_WR_SUPPRESS = 0x01,	/* a success makes no event */
 	KDAPL_WR_UNSIGNALLED = 0x02,	/* the event does not notify */
 	KDAPL_WR_INTERNAL = 0x04,	/* no event, holds no credit */
+	KDAPL_WR_EXT = 0x08,		/* the event is an extension's */
 	KDAPL_WR_SRQ = 0x10,		/* a buffer of an SRQ: see srq.h */
 	/* Never posted: FLUSHED when one behind it completes, or in software. */
 	KDAPL_WR_HELD = 0x20,

@@ -239,6 +239,7 @@ int dat_psp_create_any(struct dat_ia *ia, u64 *conn_qual, struct dat_evd *evd,
 	ret = psp_create(ia, 0, evd, flags, &new);
 	if (ret)
 		return ret == -EADDRINUSE ? -EADDRNOTAVAIL : ret;
+	atomic64_inc(&ia->psp_any);
 	*conn_qual = new->sp.conn_qual;
 	*psp = new;
 	return 0;

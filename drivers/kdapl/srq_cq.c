@@ -13,6 +13,7 @@
 #include <dat/kdat.h>
 
 #include "async.h"
+#include "counters.h"
 #include "ep.h"
 #include "errno.h"
 #include "evd.h"
@@ -200,10 +201,9 @@ void kdapl_srq_complete_locked(struct dat_evd *evd, struct kdapl_wr *wr,
 	srq_hold_locked(ep);
 	if (wc->status == IB_WC_SUCCESS) {
 		dto->transfered_length = wc->byte_len;
-		if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
-			dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
-			dto->rmr_context = wc->ex.invalidate_rkey;
-		}
+		if (wc->wc_flags & KDAPL_WC_RARE)
+			kdapl_ext_recv_event_locked(slot, wc);
+		kdapl_counters_recv(ep, wc);
 		if (unlikely(kdapl_ep_closing(ep)))
 			kdapl_ep_kick(ep, KDAPL_EP_TODO_PROGRESS);
 	} else {

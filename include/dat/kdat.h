@@ -20,6 +20,10 @@ struct net;
 /* Registry and interface adapters */
 int dat_registry_list_providers(int max_to_return, int *number_entries,
 				struct dat_provider_info *list[]);
+int dat_registry_providers_related(const char *name1, const char *name2,
+				   enum dat_ha_relationship *relationship);
+int dat_ia_ha_related(const char *ia_name, const char *other_name,
+		      bool *related);
 int dat_ia_open(const char *ia_name, int async_evd_min_qlen,
 		struct dat_evd **async_evd, struct dat_ia **ia);
 int dat_ia_open_net(struct net *net, const char *ia_name,
@@ -94,6 +98,11 @@ int dat_ep_post_send(struct dat_ep *ep, int num_segments,
 		     const struct dat_lmr_triplet *local_iov,
 		     union dat_context cookie,
 		     enum dat_completion_flags flags);
+int dat_ep_post_send_with_invalidate(struct dat_ep *ep, int num_segments,
+				     const struct dat_lmr_triplet *local_iov,
+				     union dat_context cookie,
+				     enum dat_completion_flags flags,
+				     bool invalidate_flag, u32 rmr_context);
 int dat_ep_post_recv(struct dat_ep *ep, int num_segments,
 		     const struct dat_lmr_triplet *local_iov,
 		     union dat_context cookie,

@@ -25,6 +25,8 @@ static int fake_query_device(struct ib_device *ibdev,
 			     struct ib_device_attr *attr,
 			     struct ib_udata *udata)
 {
+	struct fake_hca *hca = container_of(ibdev, struct fake_hca, ibdev);
+
 	*attr = (struct ib_device_attr) {
 		.fw_ver = 0x0002000300000004ULL,
 		.hw_ver = 7,
@@ -45,6 +47,9 @@ static int fake_query_device(struct ib_device *ibdev,
 		.max_res_rd_atom = 1024,
 		.max_qp_init_rd_atom = 16,
 		.max_fast_reg_page_list_len = 64,
+		/* As siw has none. */
+		.atomic_cap = hca->proto == FAKE_PROTO_IB ? IB_ATOMIC_HCA :
+							    IB_ATOMIC_NONE,
 		.max_srq = 64,
 		.max_srq_wr = 1024,
 		.max_srq_sge = 16,

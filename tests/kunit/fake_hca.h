@@ -179,6 +179,8 @@ struct fake_wr {
 	u32 rkey;
 	u64 remote_addr;
 	u32 imm;
+	u64 compare_add;
+	u64 swap;
 	int num_sge;
 	struct ib_sge sge[4];		/* the first ones */
 };
@@ -186,6 +188,9 @@ struct fake_wr {
 unsigned int fake_qp_complete(struct ib_qp *qp, bool send, unsigned int n,
 			      enum ib_wc_status status);
 unsigned int fake_qp_receive(struct ib_qp *qp, u32 len, u32 inv_rkey);
+/* The same with immediate data, of a message or of an RDMA write. */
+unsigned int fake_qp_receive_imm(struct ib_qp *qp, u32 len, u32 imm,
+				 bool write);
 unsigned int fake_qp_flush(struct ib_qp *qp);
 unsigned int fake_qp_posted(struct ib_qp *qp, bool send);
 bool fake_qp_peek(struct ib_qp *qp, bool send, unsigned int index,

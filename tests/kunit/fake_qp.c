@@ -29,6 +29,10 @@ static enum ib_wc_opcode fake_wc_opcode(enum ib_wr_opcode opcode)
 		return IB_WC_RDMA_WRITE;
 	case IB_WR_RDMA_READ:
 		return IB_WC_RDMA_READ;
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+		return IB_WC_COMP_SWAP;
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		return IB_WC_FETCH_ADD;
 	case IB_WR_REG_MR:
 		return IB_WC_REG_MR;
 	case IB_WR_LOCAL_INV:
@@ -381,6 +385,16 @@ static int fake_post_one_send(struct fake_qp *qp, const struct ib_send_wr *wr)
 	fake->opcode = wr->opcode;
 	fake->flags = wr->send_flags;
 	switch (wr->opcode) {
+	case IB_WR_ATOMIC_CMP_AND_SWP:
+	case IB_WR_ATOMIC_FETCH_AND_ADD:
+		fake->rkey = atomic_wr(wr)->rkey;
+		fake->remote_addr = atomic_wr(wr)->remote_addr;
+		fake->compare_add = atomic_wr(wr)->compare_add;
+		fake->swap = atomic_wr(wr)->swap;
+		break;
+	case IB_WR_RDMA_WRITE_WITH_IMM:
+		fake->imm = be32_to_cpu(wr->ex.imm_data);
+		fallthrough;
 	case IB_WR_RDMA_READ:
 	case IB_WR_RDMA_WRITE:
 		fake->rkey = rdma_wr(wr)->rkey;

@@ -38,6 +38,31 @@ unsigned int fake_qp_receive(struct ib_qp *ibqp, u32 len, u32 inv_rkey)
 }
 EXPORT_SYMBOL_GPL(fake_qp_receive);
 
+unsigned int fake_qp_receive_imm(struct ib_qp *ibqp, u32 len, u32 imm,
+				 bool write)
+{
+	struct fake_qp *qp = to_fake_qp(ibqp);
+	struct fake_wq *rq = fake_qp_rq(qp);
+	unsigned int done = 0;
+	unsigned long flags;
+	struct ib_wc wc = {
+		.opcode = write ? IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV,
+		.wc_flags = IB_WC_WITH_IMM,
+		.ex.imm_data = cpu_to_be32(imm),
+		.byte_len = len,
+	};
+
+	spin_lock_irqsave(&fake_qp_lock, flags);
+	if (!fake_wq_empty(rq)) {
+		wc.wr_id = fake_wq_head(rq)->wr_id;
+		rq->head++;
+		done = fake_cq_push(ibqp->recv_cq, &wc);
+	}
+	spin_unlock_irqrestore(&fake_qp_lock, flags);
+	return done;
+}
+EXPORT_SYMBOL_GPL(fake_qp_receive_imm);
+
 /* Flushes all that is posted; returns how much that was. */
 unsigned int fake_qp_flush(struct ib_qp *ibqp)
 {
