@@ -32,6 +32,8 @@ static const struct {
 	{ "pdata", vmtest_pdata },
 	{ "race", vmtest_race },
 	{ "reject", vmtest_reject },
+	{ "sp", vmtest_sp },
+	{ "srq", vmtest_srq },
 };
 
 /* Protects vmtest: one test runs at a time, and no one reads meanwhile. */

@@ -15,5 +15,7 @@ void vmtest_deadlock(struct vmtest *t);
 void vmtest_pdata(struct vmtest *t);
 void vmtest_race(struct vmtest *t);
 void vmtest_reject(struct vmtest *t);
+void vmtest_sp(struct vmtest *t);
+void vmtest_srq(struct vmtest *t);
 
 #endif /* _VMTEST_TESTS_H */
