@@ -208,6 +208,20 @@ check_exports()
 	verdict "$name" "$work/complaints"
 }
 
+# Documentation/api.rst against exports, headers, tests and errno.c.
+check_api()
+{
+	local name='table of the API' symvers=$build/check-release/src/Module.symvers
+
+	wanted "$name" || return 0
+	if [[ -s $symvers ]]; then
+		scripts/check-api "$symvers" >"$work/complaints" 2>&1 || echo "check-api failed" >>"$work/complaints"
+	else
+		echo "the release build left no Module.symvers" >"$work/complaints"
+	fi
+	verdict "$name" "$work/complaints"
+}
+
 #
 # Scripts of the kernel
 #
@@ -311,6 +325,7 @@ fi
 compile_i386
 compile_headers
 check_exports
+check_api
 check_style
 check_kernel_doc
 forbid 'public headers are free of conditions and typedefs' \
