@@ -34,8 +34,8 @@ enum {
 	CONNECT_ACK_TIMEOUT = 18,
 	/* REQ without rdma_cm's header, the shortest of the CM's messages. */
 	CONNECT_IB_PDATA = 56,
-	/* MPA's own four bytes share siw's 256, or the peer's siw hangs up. */
-	CONNECT_IWARP_PDATA = 252,
+	/* MPA's own four bytes come on top, and siw counts both in a byte. */
+	CONNECT_IWARP_PDATA = 251,
 };
 
 u8 kdapl_connect_max_pdata(struct dat_ia *ia)
@@ -77,8 +77,16 @@ void kdapl_connect_drop_id(struct dat_ep *ep)
 	ep->dreq_due = false;
 }
 
-static enum dat_event_number connect_error(int error)
+static bool connect_late(struct dat_ep *ep)
 {
+	return ep->timeout_at && time_after_eq(jiffies, ep->timeout_at);
+}
+
+static enum dat_event_number connect_error(struct dat_ep *ep, int error)
+{
+	/* siw's rdma_connect() waits for TCP: nothing else ran meanwhile. */
+	if (connect_late(ep))
+		return DAT_CONNECTION_EVENT_TIMED_OUT;
 	switch (error) {
 	case -ETIMEDOUT:
 	case -EHOSTUNREACH:
@@ -298,7 +306,7 @@ void kdapl_connect_run(struct dat_ep *ep, unsigned long todo)
 	if (!ret && connect_due(ep, todo, KDAPL_EP_TODO_COMM_EST))
 		kdapl_cm_ops->notify(ep->id, IB_EVENT_COMM_EST);
 	if (ret) {
-		kdapl_close_fail(ep, active ? connect_error(ret) :
+		kdapl_close_fail(ep, active ? connect_error(ep, ret) :
 				 DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 		return;
 	}
@@ -316,7 +324,6 @@ void kdapl_connect_run(struct dat_ep *ep, unsigned long todo)
 
 	if (todo & BIT(KDAPL_EP_TODO_CM_FAILED) && connect_pending(ep))
 		connect_refused(ep);
-	if (active && connect_pending(ep) && ep->timeout_at &&
-	    time_after_eq(jiffies, ep->timeout_at))
+	if (active && connect_pending(ep) && connect_late(ep))
 		kdapl_close_fail(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 }

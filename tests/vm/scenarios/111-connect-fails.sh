@@ -45,6 +45,8 @@ if [ "$TRANSPORT" = rxe ]; then
 	krping remove c
 	krping remove s
 else
+	# siw's connect waits for TCP and cannot be interrupted: three seconds.
+	echo 1 >/proc/sys/net/ipv4/tcp_syn_retries
 	need netem 0 loss 100%
 	fails "no answer within the timeout" 15 $ETIMEDOUT addr=$IP1 timeout=2000000
 	netem_off 0
