@@ -16,8 +16,6 @@ enum {
 	PORT = 20160,
 	ORDER_RECVS = 32,
 	ORDER_SENDS = 20,
-	/* A call that only leaves a note, on a slow and busy machine. */
-	CALL_MS = 100,
 };
 
 struct pair {
@@ -184,8 +182,9 @@ void vmtest_close_dead(struct vmtest *t)
 	u32 deadline = vmtest_arg(t, "deadline", 5000);
 	u32 settle = vmtest_arg(t, "settle", 3000);
 	struct dat_event event;
-	ktime_t start, called;
+	unsigned long slept;
 	struct pair *p;
+	ktime_t start;
 	s64 ms;
 	int ret;
 
@@ -197,11 +196,11 @@ void vmtest_close_dead(struct vmtest *t)
 	/* The script cuts the wire in this time. */
 	msleep(settle);
 	start = ktime_get();
+	/* What a clock says on an emulated machine is another matter. */
+	slept = current->nvcsw;
 	ret = dat_ep_disconnect(p->near_ep, DAT_CLOSE_GRACEFUL_FLAG);
-	called = ktime_get();
+	vmtest_equal(t, current->nvcsw - slept, 0, "the call does not wait");
 	vmtest_equal(t, ret, 0, "disconnect");
-	vmtest_check(t, ktime_ms_delta(called, start) < CALL_MS,
-		     "the call does not wait");
 	ret = side_wait(p->near.conn, &event, 3 * deadline);
 	ms = ktime_ms_delta(ktime_get(), start);
 	vmtest_equal(t, ret, 0, "the end comes");
@@ -259,21 +258,21 @@ static u32 ends(struct dat_evd *evd, u32 want, unsigned int ms, u32 *other)
 
 static void both_run(struct vmtest *t, struct both *b)
 {
-	u32 other = 0, failed = 0, slow = 0, limit, i, near, far;
+	u32 other = 0, failed = 0, waited = 0, limit, i, near, far;
 	unsigned long start = jiffies;
 	struct dat_event event;
 
 	for (i = 0; i < b->pairs; i++) {
-		ktime_t begin = ktime_get();
+		unsigned long slept = current->nvcsw;
 
 		failed += dat_ep_disconnect(b->near_ep[i],
 					    DAT_CLOSE_GRACEFUL_FLAG) != 0;
 		failed += dat_ep_disconnect(b->far_ep[i],
 					    DAT_CLOSE_GRACEFUL_FLAG) != 0;
-		slow += ktime_ms_delta(ktime_get(), begin) > CALL_MS;
+		waited += current->nvcsw != slept;
 	}
 	vmtest_equal(t, failed, 0, "each call succeeds");
-	vmtest_equal(t, slow, 0, "none waits");
+	vmtest_equal(t, waited, 0, "none waits");
 
 	limit = vmtest_arg(t, "limit", 2000);
 	near = ends(b->near.conn, b->pairs, limit, &other);
