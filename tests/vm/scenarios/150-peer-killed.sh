@@ -52,8 +52,9 @@ need krping stop s
 ended s "a client is killed" 20
 krping remove s
 
+# A kernel peer: while a program has the device open, ib_uverbs would wait for it.
 step "the peer's device is deleted"
-rping -s -a $IP1 >/tmp/rping.log 2>&1 &
+need krping server name=s addr=$IP1
 need listening 7174
 need krping client name=c device=$DEV0 addr=$IP1
 need busy c
@@ -61,6 +62,9 @@ check "delete $DEV1" del_rdma "$TRANSPORT" 1
 ended c "the peer's device is deleted" 90
 check "the client says so" test "$(krping_result c)" != 0
 krping remove c
+ended s "our own end of it" 20
+check "the server says so" test "$(krping_result s)" != 0
+krping remove s
 need add_rdma "$TRANSPORT" 1
 
 step "our device is deleted"
