@@ -21,6 +21,7 @@ memlim=${MODEL_MEM_MB:-4000}
 one_run() {
 	local name=$1 expect=$2 flags=$3
 	local dir=$out/$name live=-DSAFETY opt=-O0 args='' t0 t1 rc states why=
+	local model=arm
 
 	# words are meant to be split in $flags, $live and $args
 	# shellcheck disable=SC2086
@@ -29,6 +30,9 @@ one_run() {
 	case $flags in
 	*-DBIG*) opt=-O1 ;;
 	esac
+	case $name in
+	close-* | twin-close-*) model=close ;;
+	esac
 	case $flags in
 	*-DLIVE*) live=-DNFAIR=3 args='-a -f' ;;
 	# the other order of the search, where it is the shorter way to an error
@@ -36,7 +40,7 @@ one_run() {
 	esac
 	rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
 	t0=$(date +%s%N)
-	if ! spin $flags -a "$here/arm.pml" >spin.log 2>&1; then
+	if ! spin $flags -a "$here/$model.pml" >spin.log 2>&1; then
 		why="spin refused it, see $dir/spin.log"
 	elif ! gcc $opt -w $live -DCOLLAPSE -DMEMLIM="$memlim" -o pan pan.c \
 			>gcc.log 2>&1; then

@@ -313,8 +313,13 @@ proctype work(byte i)
 		phase[i] = DREQ;
 		disconnect(i)
 	:: !removed[i] && phase[i] == GRACE && out[i] - held[i] == 0 ->
+#ifdef T_NO_CAUSE
+		start_flush(i);
+		disconnect(i)
+#else
 		disconnect(i);
 		start_flush(i)
+#endif
 	:: !removed[i] && phase[i] == FLUSH && out[i] == 0 ->
 		finish(i)
 #ifdef TIMERS

@@ -112,3 +112,39 @@ run twin-free-without-rcu "$uaf" \
 run twin-lost-callback-no-watchdog "$lost" "-DCLASS=LOSSY $ki"
 run twin-watchdog-sees-cq-only "$lost" \
 	"-DCLASS=LOSSY -DWATCHDOG $ki -DSTRAY=0 -DT2=T2_ENABLE -DT_CQONLY"
+
+#
+# close.pml
+#
+
+g="-DSIDE0=C_GRACEFUL" both="-DSIDE0=C_GRACEFUL -DSIDE1=C_GRACEFUL"
+run close-one ok "$g -DNREQ=2 -DPOLITE"
+run close-both ok "$both -DNREQ=2 -DPOLITE"
+run close-abrupt ok "-DSIDE0=C_ABRUPT"
+run close-abrupt-graceful ok "-DSIDE0=C_ABRUPT -DSIDE1=C_GRACEFUL"
+run close-abrupt-both ok "-DSIDE0=C_ABRUPT -DSIDE1=C_ABRUPT"
+run close-timers ok "$g -DTIMERS"
+run close-timers-both ok "$both -DTIMERS -DNREQ=0"
+run close-lost ok "$g -DLOSS"
+run close-lost-timers ok "$g -DLOSS -DTIMERS"
+run close-lost-timers-both ok "$both -DLOSS -DTIMERS -DNREQ=0"
+run close-stuck ok "$g -DSTUCK -DTIMERS"
+run close-free ok "-DSIDE0=C_FREE -DSIDE1=C_GRACEFUL+C_FREE -DNREQ=0"
+run close-free-abrupt ok "-DSIDE0=C_ABRUPT+C_FREE"
+run close-free-timers ok "-DSIDE0=C_GRACEFUL+C_FREE -DTIMERS"
+run close-removal ok "$g -DREMOVE"
+run close-removal-alone ok "-DSIDE0=C_NONE -DREMOVE -DNREQ=2"
+run close-removal-free ok "-DSIDE0=C_GRACEFUL+C_FREE -DREMOVE -DLOSS -DTIMERS -DNREQ=0"
+run close-removal-stuck ok "-DSIDE0=C_ABRUPT -DREMOVE -DSTUCK -DTIMERS"
+
+run twin-close-error-first 'assertion violated ((rude' "$g -DT_ERROR_FIRST"
+run twin-close-no-grace 'assertion violated (out[i]<=held[i])' "$g -DPOLITE -DT_NO_GRACE"
+run twin-close-crossing-unanswered 'assertion violated ((cm[0]!=3)' \
+	"$both -DT_CROSSING_UNANSWERED"
+run twin-close-unanswered-later 'assertion violated ((cm[0]!=3)' \
+	"$both -DTIMERS -DT_UNANSWERED_LATER"
+run twin-close-two-terminals 'assertion violated (terminal[i]==1)' \
+	"$g -DREMOVE -DT_TWO_TERMINALS"
+run twin-close-terminal-early 'assertion violated (out[i]==0)' "$g -DT_TERMINAL_EARLY"
+run twin-close-no-flush-timeout "$deadlock" "$g -DSTUCK"
+run twin-close-without-cause 'assertion violated (may_err[i])' "$g -DT_NO_CAUSE"
