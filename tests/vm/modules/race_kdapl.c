@@ -14,6 +14,8 @@
 
 enum {
 	PORT = 20180,
+	/* In so many rounds an event comes between the last look and the arm. */
+	BUSY_COUNT = 5000,
 };
 
 /**
@@ -148,7 +150,9 @@ void race_kdapl(struct vmtest *t, struct race *race, bool single, bool merged)
 		vmtest_equal(t, race->taken, race->count, "%s: all taken",
 			     form);
 		vmtest_equal(t, race->lost, 0, "%s: no wake-up lost", form);
-		vmtest_check(t, race->busy > 0, "%s: -EBUSY was needed", form);
+		if (race->count >= BUSY_COUNT)
+			vmtest_check(t, race->busy > 0,
+				     "%s: -EBUSY was needed", form);
 		vmtest_equal(t, atomic64_read(&race->racing), 0,
 			     "%s: no upcall while the thread is at work", form);
 	}
