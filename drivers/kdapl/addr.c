@@ -40,7 +40,7 @@ bool kdapl_addr_is_loopback(const struct sockaddr_storage *ss)
 }
 
 static int addr_add_addr(struct kdapl_addrs *addrs,
-			     const struct sockaddr_storage *ss)
+			 const struct sockaddr_storage *ss)
 {
 	struct sockaddr_storage *bigger;
 	unsigned int max;
@@ -61,7 +61,7 @@ static int addr_add_addr(struct kdapl_addrs *addrs,
 }
 
 static int addr_dev_addrs4(struct net_device *dev,
-			       struct kdapl_addrs *addrs)
+			   struct kdapl_addrs *addrs)
 {
 	struct sockaddr_storage ss = { .ss_family = AF_INET };
 	struct sockaddr_in *sin = (struct sockaddr_in *)&ss;
@@ -81,7 +81,7 @@ static int addr_dev_addrs4(struct net_device *dev,
 }
 
 static int addr_dev_addrs6(struct net_device *dev,
-			       struct kdapl_addrs *addrs)
+			   struct kdapl_addrs *addrs)
 {
 	struct sockaddr_storage ss = { .ss_family = AF_INET6 };
 	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)&ss;
