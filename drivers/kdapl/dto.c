@@ -17,7 +17,6 @@
  * queue: its completion proves those in front of it done and frees their
  * credits.
  */
-#include <linux/delay.h>
 #include <linux/export.h>
 
 #include <dat/kdat.h>
@@ -25,195 +24,177 @@
 #include "counters.h"
 #include "dto.h"
 #include "ep.h"
-#include "ep_state.h"
-#include "evd.h"
-#include "ia.h"
 #include "lmr.h"
 #include "queue.h"
 #include "trace.h"
 
-enum {
-	/*
-	 * siw answers -ENOTCONN while somebody changes the QP's state; that
-	 * is over in microseconds, unless the holder of its lock sleeps.
-	 */
-	DTO_RETRY_US = 100,
-};
-
-int kdapl_dto_not_posted_locked(struct kdapl_queue *queue, struct kdapl_wr *wr)
+/* The provider did not take a request that it was given the short way. */
+static noinline int dto_refused_locked(struct dat_ep *ep, bool request, int ret)
 {
-	trace_kdapl_dto_post(queue->ep->obj.id, wr->op, wr->len, 0);
-	if (queue->gate == KDAPL_QUEUE_HOLD)
-		wr->flags |= KDAPL_WR_HELD;
+	struct kdapl_queue *queue = request ? &ep->req : &ep->recv;
+
+	kdapl_queue_retract_locked(queue);
+	queue->posted--;
+	return ret;
+}
+
+/* The request that was published last; @ret as it is. */
+static noinline int dto_trace_locked(struct dat_ep *ep, bool request, int ret)
+{
+	struct kdapl_queue *queue = request ? &ep->req : &ep->recv;
+	const struct kdapl_wr *wr = &queue->wr[(queue->head - 1) & queue->mask];
+
+	trace_kdapl_dto_post(ep->obj.id, wr->op, wr->len, ret);
+	return ret;
+}
+
+/*
+ * The short ways of a post: one segment in an LMR that needs one entry, no flags,
+ * an open gate, nothing wrong. 1: it is for the long way, and nothing was done.
+ * ib_post_*() would each have a spare variable for bad_wr and a guard for it, and
+ * what OPTIMIZER_HIDE_VAR() is for would be kept in registers over calls, which
+ * costs more than to fetch it again.
+ */
+static __always_inline struct kdapl_wr *
+dto_short_wr_locked(struct kdapl_queue *queue, enum dat_dtos op, u32 len,
+		    union dat_context cookie)
+{
+	u32 head = queue->head;
+	struct kdapl_wr *wr = &queue->wr[head & queue->mask];
+
+	wr->cookie = cookie;
+	wr->len = len;
+	wr->op = op;
+	wr->flags = 0;
+	wr->pos = head;
 	queue->posted++;
-	kdapl_queue_publish_locked(queue);
-	return queue->gate == KDAPL_QUEUE_FLUSH;
-}
-
-/* An RDMA read moves as many bytes as its entries name: no more than asked. */
-static int dto_trim(struct ib_sge *sge, int num, u32 excess)
-{
-	while (excess) {
-		u32 cut = min(sge[num - 1].length, excess);
-
-		sge[num - 1].length -= cut;
-		excess -= cut;
-		if (!sge[num - 1].length)
-			num--;
-	}
-	return num;
-}
-
-/* Entries of the segments; their number or a negative errno. */
-static __always_inline int dto_sge(struct kdapl_queue *queue,
-				   struct dat_ep *ep, int num,
-				   const struct dat_lmr_triplet *iov, u32 need,
-				   int max_sge)
-{
-	if (likely(num == 1 && kdapl_lmr_build_one(ep, iov, need, queue->sge))) {
-		queue->total = iov->segment_length;
-		return 1;
-	}
-	return kdapl_lmr_index_sge(ep->obj.ia, ep->config.pz, iov, num, need,
-				   queue->sge, max_sge, &queue->total);
-}
-
-static int dto_read_sge(struct kdapl_queue *queue, struct dat_ep *ep, int num,
-			const struct dat_lmr_triplet *iov)
-{
-	struct dat_ia *ia = ep->obj.ia;
-	u32 need = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
-
-	if (ia->iwarp)
-		need |= KDAPL_LMR_NEED_MR;
-	return dto_sge(queue, ep, num, iov, need,
-		       min_t(u32, ep->max_sge_send, ia->dev_attr.max_sge_rd));
+	/* As kdapl_queue_publish_locked() does. */
+	smp_store_release(&queue->head, head + 1);
+	return wr;
 }
 
 static __always_inline int
-dto_request_locked(struct kdapl_queue *queue, struct dat_ep *ep,
-		   enum dat_dtos op, int num,
-		   const struct dat_lmr_triplet *iov, union dat_context cookie,
-		   const struct dat_rmr_triplet *remote,
-		   enum dat_completion_flags flags)
+dto_send_short_locked(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
+		      union dat_context cookie)
 {
-	struct ib_rdma_wr *rdma = &queue->send_wr;
-	int send_flags = IB_SEND_SIGNALED;
-	struct kdapl_wr *wr;
-	u8 wr_flags = 0;
+	struct kdapl_queue *queue = &ep->req;
+	u32 len = iov->segment_length;
+	struct ib_qp *qp;
 	int ret;
 
-	if (unlikely(queue->gate == KDAPL_QUEUE_CLOSED))
-		return kdapl_ep_post_error(ep, true);
-	if (unlikely(!kdapl_dto_has_credit(queue)))
-		return -ENOSPC;
-
-	if (op == DAT_DTO_RDMA_READ)
-		ret = dto_read_sge(queue, ep, num, iov);
-	else
-		ret = dto_sge(queue, ep, num, iov, DAT_MEM_PRIV_LOCAL_READ_FLAG,
-			      ep->max_sge_send);
-	if (unlikely(ret < 0))
-		return ret;
-
-	if (op == DAT_DTO_SEND) {
-		if (unlikely(queue->total > ep->config.attr.max_message_size))
-			return -EMSGSIZE;
-		rdma->wr.opcode = IB_WR_SEND;
-	} else {
-		if (op == DAT_DTO_RDMA_READ) {
-			if (unlikely(queue->total < remote->segment_length))
-				return -EMSGSIZE;
-			if (unlikely(queue->total > remote->segment_length)) {
-				ret = dto_trim(queue->sge, ret, queue->total -
-					       remote->segment_length);
-				queue->total = remote->segment_length;
-			}
-			rdma->wr.opcode = IB_WR_RDMA_READ;
-		} else {
-			if (unlikely(queue->total > remote->segment_length))
-				return -EMSGSIZE;
-			rdma->wr.opcode = IB_WR_RDMA_WRITE;
-		}
-		if (unlikely(queue->total > ep->config.attr.max_rdma_size))
-			return -EMSGSIZE;
-		rdma->remote_addr = remote->virtual_address;
-		rdma->rkey = remote->rmr_context;
-	}
-
-	if (unlikely(flags)) {
-		if (flags & DAT_COMPLETION_SUPPRESS_FLAG) {
-			wr_flags = KDAPL_WR_SUPPRESS;
-			if (queue->suppressed + 1 < queue->depth / 2)
-				send_flags = 0;
-		}
-		if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
-			wr_flags |= KDAPL_WR_UNSIGNALLED;
-		if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-			send_flags |= IB_SEND_SOLICITED;
-		if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
-			send_flags |= IB_SEND_FENCE;
-	}
-
-	wr = kdapl_queue_next_wr(queue);
-	wr->cookie = cookie;
-	wr->len = queue->total;
-	wr->op = op;
-	wr->flags = wr_flags;
-	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
-		return kdapl_dto_not_posted_locked(queue, wr);
-	queue->posted++;
-	kdapl_queue_publish_locked(queue);
-
-	rdma->wr.wr_id = (uintptr_t)wr;
-	rdma->wr.sg_list = queue->sge;
-	rdma->wr.num_sge = ret;
-	rdma->wr.send_flags = send_flags;
-	ret = ib_post_send(ep->qp, &rdma->wr, &queue->bad_send);
-	trace_kdapl_dto_post(ep->obj.id, op, queue->total, ret);
-	if (unlikely(ret)) {
-		kdapl_queue_retract_locked(queue);
-		queue->posted--;
-		return ret;
-	}
-	queue->suppressed = send_flags & IB_SEND_SIGNALED ?
-			    0 : queue->suppressed + 1;
-	kdapl_counters_post(ep, op, queue->total);
+	if (unlikely(!kdapl_queue_has_credit(queue, queue->limit) ||
+		     len > ep->config.attr.max_message_size ||
+		     !kdapl_lmr_build_window(ep, queue, iov, len,
+					     DAT_MEM_PRIV_LOCAL_READ_FLAG)))
+		return 1;
+	OPTIMIZER_HIDE_VAR(iov);
+	len = iov->segment_length;
+	queue->suppressed = 0;
+	queue->send_one.wr_id =
+		(uintptr_t)dto_short_wr_locked(queue, DAT_DTO_SEND, len, cookie);
+	qp = ep->qp;
+	ret = qp->device->ops.post_send(qp, &queue->send_one, &queue->bad_send);
+	if (trace_kdapl_dto_post_enabled())
+		ret = dto_trace_locked(ep, true, ret);
+	if (unlikely(ret))
+		return dto_refused_locked(ep, true, ret);
+	kdapl_counters_post(ep, DAT_DTO_SEND, iov->segment_length);
 	return 0;
 }
 
-bool kdapl_dto_retry(struct dat_ep *ep, int ret, unsigned int *tries)
+static __always_inline int
+dto_write_short_locked(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
+		       union dat_context cookie,
+		       const struct dat_rmr_triplet *remote)
 {
-	if (ret != -ENOTCONN || !ep->obj.ia->iwarp ||
-	    (*tries)++ >= DTO_RETRY_US)
-		return false;
-	udelay(1);
-	return true;
+	struct kdapl_queue *queue = &ep->req;
+	struct ib_rdma_wr *rdma = &queue->send_wr;
+	u32 len = iov->segment_length;
+	struct ib_qp *qp;
+	int ret;
+
+	if (unlikely(!kdapl_queue_has_credit(queue, queue->limit) ||
+		     len > ep->config.attr.max_rdma_size ||
+		     len > remote->segment_length ||
+		     !kdapl_lmr_build_window(ep, queue, iov, len,
+					     DAT_MEM_PRIV_LOCAL_READ_FLAG)))
+		return 1;
+	OPTIMIZER_HIDE_VAR(iov);
+	len = iov->segment_length;
+	queue->suppressed = 0;
+	rdma->wr.sg_list = &queue->sge_one;
+	rdma->wr.num_sge = 1;
+	rdma->wr.opcode = IB_WR_RDMA_WRITE;
+	rdma->wr.send_flags = IB_SEND_SIGNALED;
+	rdma->remote_addr = remote->virtual_address;
+	rdma->rkey = remote->rmr_context;
+	rdma->wr.wr_id = (uintptr_t)dto_short_wr_locked(queue, DAT_DTO_RDMA_WRITE,
+							len, cookie);
+	qp = ep->qp;
+	ret = qp->device->ops.post_send(qp, &rdma->wr, &queue->bad_send);
+	if (trace_kdapl_dto_post_enabled())
+		ret = dto_trace_locked(ep, true, ret);
+	if (unlikely(ret))
+		return dto_refused_locked(ep, true, ret);
+	kdapl_counters_post(ep, DAT_DTO_RDMA_WRITE, iov->segment_length);
+	return 0;
 }
 
-/* What remains to be done when the first try did not simply succeed. */
+static __always_inline int
+dto_recv_short_locked(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
+		      union dat_context cookie)
+{
+	struct kdapl_queue *queue = &ep->recv;
+	u32 len = iov->segment_length;
+	struct ib_qp *qp;
+	int ret;
+
+	if (unlikely(!kdapl_queue_has_credit(queue, queue->limit) ||
+		     !kdapl_lmr_build_window(ep, queue, iov, len,
+					     DAT_MEM_PRIV_LOCAL_WRITE_FLAG)))
+		return 1;
+	OPTIMIZER_HIDE_VAR(iov);
+	len = iov->segment_length;
+	queue->recv_one.wr_id =
+		(uintptr_t)dto_short_wr_locked(queue, DAT_DTO_RECEIVE, len,
+					       cookie);
+	qp = ep->qp;
+	ret = qp->device->ops.post_recv(qp, &queue->recv_one, &queue->bad_recv);
+	if (trace_kdapl_dto_post_enabled())
+		ret = dto_trace_locked(ep, false, ret);
+	if (unlikely(ret))
+		return dto_refused_locked(ep, false, ret);
+	kdapl_counters_post(ep, DAT_DTO_RECEIVE, iov->segment_length);
+	return 0;
+}
+
+/* What becomes of a post that the short way has not made; unlocks. */
 static noinline int dto_request_rest(struct dat_ep *ep, enum dat_dtos op,
-				     int num,
 				     const struct dat_lmr_triplet *iov,
 				     union dat_context cookie,
 				     const struct dat_rmr_triplet *remote,
-				     enum dat_completion_flags flags, int ret)
+				     int ret, unsigned long irq)
+	__releases(&ep->req.post_lock)
 {
-	struct kdapl_queue *queue = &ep->req;
-	unsigned int tries = 0;
-	unsigned long irq;
+	spin_unlock_irqrestore(&ep->req.post_lock, irq);
+	/* siw may take in a moment what it has refused now. */
+	if (ret < 0 && ret != -ENOTCONN)
+		return ret;
+	return kdapl_dto_request_long(ep, op, 1, iov, cookie, remote,
+				      DAT_COMPLETION_DEFAULT_FLAG);
+}
 
-	while (ret < 0 && kdapl_dto_retry(ep, ret, &tries)) {
-		spin_lock_irqsave(&queue->post_lock, irq);
-		ret = dto_request_locked(queue, ep, op, num, iov, cookie,
-					 remote, flags);
-		spin_unlock_irqrestore(&queue->post_lock, irq);
-	}
-	if (ret > 0) {
-		kdapl_queue_flush(queue);
-		ret = 0;
-	}
-	return ret;
+static noinline int dto_recv_rest(struct dat_ep *ep,
+				  const struct dat_lmr_triplet *iov,
+				  union dat_context cookie, int ret,
+				  unsigned long irq)
+	__releases(&ep->recv.post_lock)
+{
+	spin_unlock_irqrestore(&ep->recv.post_lock, irq);
+	if (ret < 0 && ret != -ENOTCONN)
+		return ret;
+	return kdapl_dto_recv_long(ep, 1, iov, cookie,
+				   DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 static __always_inline int
@@ -222,39 +203,24 @@ dto_request(struct dat_ep *ep, enum dat_dtos op, int num,
 	    const struct dat_rmr_triplet *remote,
 	    enum dat_completion_flags flags)
 {
-	struct kdapl_queue *queue;
-	const struct dat_ep_attr *attr;
 	unsigned long irq;
-	int ret, max;
+	int ret;
 
-	if (unlikely(!ep || num < 0 || (num && !iov)))
-		return -EINVAL;
-	attr = &ep->config.attr;
-	if (op == DAT_DTO_SEND)
-		max = attr->max_request_iov;
-	else if (op == DAT_DTO_RDMA_READ)
-		max = attr->max_rdma_read_iov;
-	else
-		max = attr->max_rdma_write_iov;
-	if (unlikely(num > max || (op != DAT_DTO_SEND && !remote)))
-		return -EINVAL;
-	if (unlikely(flags)) {
-		if (flags & ~(op == DAT_DTO_SEND ? KDAPL_DTO_SEND_FLAGS :
-						   KDAPL_DTO_REQUEST_FLAGS))
-			return -EINVAL;
-		if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG &
-		    ~attr->request_completion_flags)
-			return -EINVAL;
-	}
+	if (unlikely(!ep || num != 1 || !iov || flags ||
+		     (op != DAT_DTO_SEND && !remote)))
+		return kdapl_dto_request_long(ep, op, num, iov, cookie, remote,
+					      flags);
 
-	queue = &ep->req;
-	spin_lock_irqsave(&queue->post_lock, irq);
-	ret = dto_request_locked(queue, ep, op, num, iov, cookie, remote,
-				 flags);
-	spin_unlock_irqrestore(&queue->post_lock, irq);
-	if (likely(!ret))
-		return 0;
-	return dto_request_rest(ep, op, num, iov, cookie, remote, flags, ret);
+	spin_lock_irqsave(&ep->req.post_lock, irq);
+	OPTIMIZER_HIDE_VAR(ep);
+	ret = op == DAT_DTO_SEND ?
+	      dto_send_short_locked(ep, iov, cookie) :
+	      dto_write_short_locked(ep, iov, cookie, remote);
+	OPTIMIZER_HIDE_VAR(ep);
+	if (unlikely(ret))
+		return dto_request_rest(ep, op, iov, cookie, remote, ret, irq);
+	spin_unlock_irqrestore(&ep->req.post_lock, irq);
+	return 0;
 }
 
 /**
@@ -310,8 +276,8 @@ int dat_ep_post_rdma_read(struct dat_ep *ep, int num_segments,
 			  const struct dat_rmr_triplet *remote,
 			  enum dat_completion_flags flags)
 {
-	return dto_request(ep, DAT_DTO_RDMA_READ, num_segments, local_iov,
-			   cookie, remote, flags);
+	return kdapl_dto_request_long(ep, DAT_DTO_RDMA_READ, num_segments, local_iov,
+				cookie, remote, flags);
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read);
 
@@ -341,72 +307,6 @@ int dat_ep_post_rdma_write(struct dat_ep *ep, int num_segments,
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_rdma_write);
 
-static __always_inline int
-dto_recv_locked(struct kdapl_queue *queue, struct dat_ep *ep, int num,
-		const struct dat_lmr_triplet *iov, union dat_context cookie,
-		enum dat_completion_flags flags)
-{
-	struct ib_recv_wr *recv = &queue->recv_wr;
-	struct kdapl_wr *wr;
-	int ret;
-
-	if (unlikely(queue->gate == KDAPL_QUEUE_CLOSED))
-		return kdapl_ep_post_error(ep, false);
-	if (unlikely(!kdapl_dto_has_credit(queue)))
-		return -ENOSPC;
-
-	ret = dto_sge(queue, ep, num, iov, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
-		      ep->max_sge_recv);
-	if (unlikely(ret < 0))
-		return ret;
-
-	wr = kdapl_queue_next_wr(queue);
-	wr->cookie = cookie;
-	wr->len = queue->total;
-	wr->op = DAT_DTO_RECEIVE;
-	wr->flags = 0;
-	if (unlikely(flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
-		wr->flags = KDAPL_WR_UNSIGNALLED;
-	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
-		return kdapl_dto_not_posted_locked(queue, wr);
-	queue->posted++;
-	kdapl_queue_publish_locked(queue);
-
-	recv->wr_id = (uintptr_t)wr;
-	recv->sg_list = queue->sge;
-	recv->num_sge = ret;
-	ret = ib_post_recv(ep->qp, recv, &queue->bad_recv);
-	trace_kdapl_dto_post(ep->obj.id, DAT_DTO_RECEIVE, queue->total, ret);
-	if (unlikely(ret)) {
-		kdapl_queue_retract_locked(queue);
-		queue->posted--;
-		return ret;
-	}
-	kdapl_counters_post(ep, DAT_DTO_RECEIVE, queue->total);
-	return 0;
-}
-
-static noinline int dto_recv_rest(struct dat_ep *ep, int num,
-				  const struct dat_lmr_triplet *iov,
-				  union dat_context cookie,
-				  enum dat_completion_flags flags, int ret)
-{
-	struct kdapl_queue *queue = &ep->recv;
-	unsigned int tries = 0;
-	unsigned long irq;
-
-	while (ret < 0 && kdapl_dto_retry(ep, ret, &tries)) {
-		spin_lock_irqsave(&queue->post_lock, irq);
-		ret = dto_recv_locked(queue, ep, num, iov, cookie, flags);
-		spin_unlock_irqrestore(&queue->post_lock, irq);
-	}
-	if (ret > 0) {
-		kdapl_queue_flush(queue);
-		ret = 0;
-	}
-	return ret;
-}
-
 /**
  * dat_ep_post_recv - post a receive buffer
  * @ep: the EP, in any state
@@ -429,26 +329,20 @@ int dat_ep_post_recv(struct dat_ep *ep, int num_segments,
 		     const struct dat_lmr_triplet *local_iov,
 		     union dat_context cookie, enum dat_completion_flags flags)
 {
-	struct kdapl_queue *queue;
 	unsigned long irq;
 	int ret;
 
-	if (unlikely(!ep || num_segments < 0 || (num_segments && !local_iov)))
-		return -EINVAL;
-	if (unlikely(num_segments > ep->config.attr.max_recv_iov))
-		return -EINVAL;
-	if (unlikely(flags) &&
-	    flags & ~(DAT_COMPLETION_UNSIGNALLED_FLAG &
-		      ep->config.attr.recv_completion_flags))
-		return -EINVAL;
+	if (unlikely(!ep || num_segments != 1 || !local_iov || flags))
+		return kdapl_dto_recv_long(ep, num_segments, local_iov, cookie,
+					   flags);
 
-	queue = &ep->recv;
-	spin_lock_irqsave(&queue->post_lock, irq);
-	ret = dto_recv_locked(queue, ep, num_segments, local_iov, cookie,
-			      flags);
-	spin_unlock_irqrestore(&queue->post_lock, irq);
-	if (likely(!ret))
-		return 0;
-	return dto_recv_rest(ep, num_segments, local_iov, cookie, flags, ret);
+	spin_lock_irqsave(&ep->recv.post_lock, irq);
+	OPTIMIZER_HIDE_VAR(ep);
+	ret = dto_recv_short_locked(ep, local_iov, cookie);
+	OPTIMIZER_HIDE_VAR(ep);
+	if (unlikely(ret))
+		return dto_recv_rest(ep, local_iov, cookie, ret, irq);
+	spin_unlock_irqrestore(&ep->recv.post_lock, irq);
+	return 0;
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_recv);

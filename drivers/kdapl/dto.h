@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the posts of dto.c and of dto_ext.c share. */
+/* Posts of work requests: what dto.c, dto_long.c and dto_ext.c share. */
 #ifndef _KDAPL_DTO_H
 #define _KDAPL_DTO_H
 
@@ -19,14 +19,26 @@ struct dat_ep;
 
 static inline bool kdapl_dto_has_credit(struct kdapl_queue *queue)
 {
-	/* Pairs with the release that gives a credit back. */
-	return queue->posted - smp_load_acquire(&queue->released) <
-	       queue->depth;
+	return kdapl_queue_has_credit(queue, queue->depth);
 }
 
 /* Takes a context that no QP will see. 1: to be flushed at once. */
 int kdapl_dto_not_posted_locked(struct kdapl_queue *queue, struct kdapl_wr *wr);
 /* siw refuses posts while the QP's state changes: true for a few more tries. */
 bool kdapl_dto_retry(struct dat_ep *ep, int ret, unsigned int *tries);
+
+/*
+ * dto_long.c: the calls of the consumer with everything that they can be asked
+ * for; @op is a send, an RDMA read or an RDMA write. Any context, no lock held.
+ */
+int kdapl_dto_request_long(struct dat_ep *ep, enum dat_dtos op, int num,
+			   const struct dat_lmr_triplet *iov,
+			   union dat_context cookie,
+			   const struct dat_rmr_triplet *remote,
+			   enum dat_completion_flags flags);
+int kdapl_dto_recv_long(struct dat_ep *ep, int num,
+			const struct dat_lmr_triplet *iov,
+			union dat_context cookie,
+			enum dat_completion_flags flags);
 
 #endif /* _KDAPL_DTO_H */

@@ -93,7 +93,7 @@ static int ext_post_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 	if (queue->gate != KDAPL_QUEUE_OPEN)
 		return kdapl_dto_not_posted_locked(queue, wr);
 	queue->posted++;
-	kdapl_queue_publish_locked(queue);
+	kdapl_queue_publish_locked(queue, wr);
 
 	send->wr_id = (uintptr_t)wr;
 	send->sg_list = queue->sge;

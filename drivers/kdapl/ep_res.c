@@ -358,6 +358,8 @@ commit:
 		ep->max_sge_recv = qp.max_sge_recv;
 		kdapl_queue_set_gate(&ep->recv, ep->qp ? KDAPL_QUEUE_OPEN :
 						       KDAPL_QUEUE_CLOSED);
+	} else {
+		kdapl_queue_set_gate(&ep->recv, ep->recv.gate);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 

@@ -54,7 +54,7 @@ u32 kdapl_flush_move_gate(struct kdapl_queue *queue,
 
 	spin_lock_irqsave(&queue->post_lock, flags);
 	if (queue->gate == from)
-		queue->gate = to;
+		kdapl_queue_set_gate_locked(queue, to);
 	head = queue->head;
 	spin_unlock_irqrestore(&queue->post_lock, flags);
 	return head;

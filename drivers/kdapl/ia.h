@@ -78,6 +78,7 @@ struct dat_ia {
 	 * mutex guards what changes: entries, size, and which are in use.
 	 */
 	struct kdapl_lmr_table __rcu *lmr_table;
+	u32 lmr_generation;	/* changes with every entry of it */
 	struct mutex lmr_mutex;		/* changes of the table */
 	struct ida lmr_ida;
 	u8 lmr_uses;

@@ -59,7 +59,8 @@ static int ia_at_most(u64 value)
 /* Requests of a consumer beside those that kdapl posts itself. */
 static int ia_max_dto(const struct ib_device_attr *dev)
 {
-	return max(dev->max_qp_wr - KDAPL_QUEUE_EXTRA_SEND, 0);
+	return max(min_t(int, dev->max_qp_wr, KDAPL_QUEUE_MAX) -
+		   KDAPL_QUEUE_EXTRA_SEND, 0);
 }
 
 static u64 ia_max_mr_bytes(const struct ib_device_attr *dev)

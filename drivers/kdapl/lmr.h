@@ -145,6 +145,39 @@ kdapl_lmr_build_one(const struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 }
 
 /*
+ * Looks the LMR up, for the window of the queue that needs @need, the receives if
+ * it is to write, and for @iov, into its sge_one.
+ */
+bool kdapl_lmr_open_window(struct dat_ep *ep,
+			   const struct dat_lmr_triplet *iov, u32 need);
+
+/*
+ * The same by way of the queue's window, into its sge_one. The window has values and
+ * no pointer, so it needs no grace period: a post that begins after an LMR was freed
+ * sees another generation; one that runs beside the free may find the LMR either
+ * way, as in the table. Under the post lock.
+ */
+static __always_inline bool
+kdapl_lmr_build_window(struct dat_ep *ep, struct kdapl_queue *queue,
+		       const struct dat_lmr_triplet *iov, u32 len, u32 need)
+{
+	const struct kdapl_window *window = &queue->window;
+	u64 off = iov->virtual_address - window->va;
+
+	if (unlikely(iov->lmr_context != window->context ||
+		     READ_ONCE(ep->obj.ia->lmr_generation) !=
+		     window->generation))
+		return kdapl_lmr_open_window(ep, iov, need);
+	/* A length of 0 wraps, and is for the long way. */
+	if (unlikely(off >= window->length ||
+		     len - 1ULL >= window->length - off))
+		return kdapl_lmr_open_window(ep, iov, need);
+	queue->sge_one.addr = iov->virtual_address + window->offset;
+	queue->sge_one.length = len;
+	return true;
+}
+
+/*
  * Turns @num consumer segments into at most @max_sge entries, checking PZ,
  * range and privilege. Returns the number of entries or a negative errno;
  * *total is the sum of the lengths in bytes. Under a spinlock.

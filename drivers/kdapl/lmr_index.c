@@ -74,6 +74,8 @@ void kdapl_lmr_index_show(struct dat_lmr *lmr, struct dat_lmr *entry)
 	table = rcu_dereference_protected(ia->lmr_table,
 					  lockdep_is_held(&ia->lmr_mutex));
 	rcu_assign_pointer(table->slot[lmr->context >> 8], entry);
+	/* Whoever looks the entry up after this finds the new one. */
+	smp_store_release(&ia->lmr_generation, ia->lmr_generation + 1);
 	mutex_unlock(&ia->lmr_mutex);
 }
 
@@ -85,6 +87,34 @@ void kdapl_lmr_index_put(struct dat_lmr *lmr)
 	kdapl_lmr_index_show(lmr, NULL);
 	ida_free(&lmr->obj.ia->lmr_ida, lmr->context >> 8);
 	lmr->context = 0;
+}
+
+bool kdapl_lmr_open_window(struct dat_ep *ep,
+			   const struct dat_lmr_triplet *iov, u32 need)
+{
+	struct kdapl_queue *queue = need == DAT_MEM_PRIV_LOCAL_WRITE_FLAG ?
+				    &ep->recv : &ep->req;
+	struct kdapl_window *window = &queue->window;
+	struct dat_ia *ia = ep->obj.ia;
+	const struct dat_lmr *lmr;
+	u32 generation;
+
+	lockdep_assert_held(&queue->post_lock);
+
+	window->length = 0;
+	/* Pairs with the release behind a change of the table. */
+	generation = smp_load_acquire(&ia->lmr_generation);
+	if (!kdapl_lmr_build_one(ep, iov, need, &queue->sge_one))
+		return false;
+	lmr = kdapl_lmr_find(ia, iov->lmr_context);
+	if (!lmr || lmr->context != iov->lmr_context)
+		return false;
+	window->context = iov->lmr_context;
+	window->generation = generation;
+	window->va = lmr->va;
+	window->length = lmr->length;
+	window->offset = lmr->base - lmr->va;
+	return true;
 }
 
 /* One entry a page; the rest of a segment that spans more of them. */

@@ -30,6 +30,15 @@ void kdapl_queue_setup(struct kdapl_queue *queue, struct dat_ep *ep,
 	queue->request = request;
 	queue->gate = KDAPL_QUEUE_CLOSED;
 	spin_lock_init(&queue->post_lock);
+	if (request) {
+		queue->send_one.sg_list = &queue->sge_one;
+		queue->send_one.num_sge = 1;
+		queue->send_one.opcode = IB_WR_SEND;
+		queue->send_one.send_flags = IB_SEND_SIGNALED;
+	} else {
+		queue->recv_one.sg_list = &queue->sge_one;
+		queue->recv_one.num_sge = 1;
+	}
 }
 
 /**
@@ -59,8 +68,11 @@ int kdapl_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
 		      GFP_KERNEL);
 	if (!wr)
 		return -ENOMEM;
-	for (i = 0; i < size; i++)
+	for (i = 0; i < size; i++) {
 		wr[i].queue = queue;
+		/* Never posted: it is not the oldest of anything. */
+		wr[i].pos = i + 1;
+	}
 
 	queue->wr = wr;
 	queue->sge = (struct ib_sge *)(wr + size);
@@ -85,15 +97,34 @@ void kdapl_queue_free(struct kdapl_queue *queue)
 	queue->depth = 0;
 }
 
-void kdapl_queue_set_gate(struct kdapl_queue *queue, enum kdapl_queue_gate gate)
+/*
+ * The configuration of the EP changes behind a closed gate, and whoever changes it
+ * sets the gate again; so what the short way relies on is settled here.
+ */
+void kdapl_queue_set_gate_locked(struct kdapl_queue *queue,
+				 enum kdapl_queue_gate gate)
 {
-	unsigned long flags;
+	const struct dat_ep_attr *attr = &queue->ep->config.attr;
+	int iov = queue->request ? min(attr->max_request_iov,
+				       attr->max_rdma_write_iov) :
+				   attr->max_recv_iov;
+
+	lockdep_assert_held(&queue->post_lock);
 
 	/* Receives go to the SRQ. */
 	if (queue->ep->config.srq && !queue->request)
 		gate = KDAPL_QUEUE_CLOSED;
-	spin_lock_irqsave(&queue->post_lock, flags);
 	queue->gate = gate;
+	queue->limit = gate == KDAPL_QUEUE_OPEN && iov > 0 ? queue->depth : 0;
+	queue->window.length = 0;
+}
+
+void kdapl_queue_set_gate(struct kdapl_queue *queue, enum kdapl_queue_gate gate)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&queue->post_lock, flags);
+	kdapl_queue_set_gate_locked(queue, gate);
 	spin_unlock_irqrestore(&queue->post_lock, flags);
 }
 
@@ -149,7 +180,7 @@ static struct kdapl_wr *queue_internal_locked(struct kdapl_queue *queue, u8 op,
 	wr->len = 0;
 	wr->op = op;
 	wr->flags = KDAPL_WR_INTERNAL;
-	kdapl_queue_publish_locked(queue);
+	kdapl_queue_publish_locked(queue, wr);
 	return wr;
 }
 

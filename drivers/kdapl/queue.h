@@ -40,6 +40,8 @@ enum kdapl_wr_flags {
  * @len: bytes posted
  * @op: enum dat_dtos or enum kdapl_internal_op
  * @flags: enum kdapl_wr_flags
+ * @pos: what head was when it was posted; equal to tail: it is the oldest one that
+ *	is with the provider. KDAPL_QUEUE_MAX makes 16 bits enough
  */
 struct kdapl_wr {
 	struct kdapl_queue *queue;
@@ -47,6 +49,7 @@ struct kdapl_wr {
 	u32 len;
 	u8 op;
 	u8 flags;
+	u16 pos;
 };
 
 /* What a post finds. Changed under the post lock. */
@@ -59,6 +62,23 @@ enum kdapl_queue_gate {
 	 * a context and a credit, marks it KDAPL_WR_HELD and posts nothing.
 	 */
 	KDAPL_QUEUE_HOLD,
+};
+
+/**
+ * struct kdapl_window - the LMR that the last post used, for the next one
+ * @context: its lmr_context
+ * @generation: ia->lmr_generation of before it was looked up: the same now, so no
+ *	LMR has come or gone since
+ * @va: as in struct dat_lmr
+ * @length: as there; 0: there is none
+ * @offset: from an address in it to that of a scatter/gather entry
+ */
+struct kdapl_window {
+	u32 context;
+	u32 generation;
+	u64 va;
+	u64 length;
+	u64 offset;
 };
 
 /*
@@ -89,6 +109,15 @@ struct kdapl_queue {
 	u32 posted;
 	u32 suppressed;			/* since the last signalled request */
 	enum kdapl_queue_gate gate;
+	/* Credits that the short way may use: @depth, or 0 to close it. */
+	u32 limit;
+	/* What the short way posts; all but address, length and wr_id stays. */
+	struct ib_sge sge_one;
+	union {
+		struct ib_send_wr send_one;
+		struct ib_recv_wr recv_one;
+	};
+	struct kdapl_window window;
 
 	/* Under evd->lock; released is read by posters with acquire. */
 	u32 tail;
@@ -117,6 +146,8 @@ enum {
 	KDAPL_QUEUE_EXTRA_SEND = 4,
 	/* Receive slots beyond max_recv_dtos: the marker. */
 	KDAPL_QUEUE_EXTRA_RECV = 1,
+	/* Contexts of a queue: more of them would make kdapl_wr.pos ambiguous. */
+	KDAPL_QUEUE_MAX = 0x10000,
 	/* Most segments of a work request, whatever the device offers. */
 	KDAPL_QUEUE_MAX_SGE = 32,
 };
@@ -132,6 +163,9 @@ int kdapl_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
 		     u32 depth);
 void kdapl_queue_free(struct kdapl_queue *queue);
 void kdapl_queue_set_gate(struct kdapl_queue *queue, enum kdapl_queue_gate gate);
+/* The same under the post lock. */
+void kdapl_queue_set_gate_locked(struct kdapl_queue *queue,
+				 enum kdapl_queue_gate gate);
 /*
  * A request of kdapl's own behind all others, whatever the gate: the caller
  * owns the QP. -ENOSPC: the last ones are not home yet.
@@ -148,22 +182,36 @@ u32 kdapl_queue_outstanding(const struct kdapl_queue *queue);
  */
 void kdapl_queue_flush(struct kdapl_queue *queue);
 
+/* Under the post lock. */
+static inline bool kdapl_queue_has_credit(const struct kdapl_queue *queue,
+					  u32 limit)
+{
+	/* Pairs with the release that gives a credit back. */
+	return queue->posted - smp_load_acquire(&queue->released) < limit;
+}
+
 /* The next context; counts only once kdapl_queue_publish_locked() was called. */
 static inline struct kdapl_wr *kdapl_queue_next_wr(struct kdapl_queue *queue)
 {
 	return &queue->wr[queue->head & queue->mask];
 }
 
-/* Under the post lock, like the next. */
-static inline void kdapl_queue_publish_locked(struct kdapl_queue *queue)
+/* Under the post lock, like the next. @wr is the next context. */
+static inline void kdapl_queue_publish_locked(struct kdapl_queue *queue,
+					      struct kdapl_wr *wr)
 {
+	u32 head = queue->head;
+
+	wr->pos = head;
 	/* Whoever sees the new head sees the context. */
-	smp_store_release(&queue->head, queue->head + 1);
+	smp_store_release(&queue->head, head + 1);
 }
 
 static inline void kdapl_queue_retract_locked(struct kdapl_queue *queue)
 {
 	WRITE_ONCE(queue->head, queue->head - 1);
+	/* Not the oldest one with the provider, should that ever name it. */
+	kdapl_queue_next_wr(queue)->pos++;
 }
 
 /* cq.c: a completion, or a request flushed in software, is done with */

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl: posting of work requests, the long way
+ *
+ * All that a post may have to do and dto.c does not: several segments, flags,
+ * RDMA reads, queues without a QP, and finding out what is wrong.
+ */
+#include <linux/delay.h>
+
+#include "counters.h"
+#include "dto.h"
+#include "ep.h"
+#include "ep_state.h"
+#include "ia.h"
+#include "lmr.h"
+#include "queue.h"
+#include "trace.h"
+
+enum {
+	/*
+	 * siw answers -ENOTCONN while somebody changes the QP's state; that
+	 * is over in microseconds, unless the holder of its lock sleeps.
+	 */
+	DTO_RETRY_US = 100,
+};
+
+int kdapl_dto_not_posted_locked(struct kdapl_queue *queue, struct kdapl_wr *wr)
+{
+	trace_kdapl_dto_post(queue->ep->obj.id, wr->op, wr->len, 0);
+	if (queue->gate == KDAPL_QUEUE_HOLD)
+		wr->flags |= KDAPL_WR_HELD;
+	queue->posted++;
+	kdapl_queue_publish_locked(queue, wr);
+	return queue->gate == KDAPL_QUEUE_FLUSH;
+}
+
+/* An RDMA read moves as many bytes as its entries name: no more than asked. */
+static int dto_trim(struct ib_sge *sge, int num, u32 excess)
+{
+	while (excess) {
+		u32 cut = min(sge[num - 1].length, excess);
+
+		sge[num - 1].length -= cut;
+		excess -= cut;
+		if (!sge[num - 1].length)
+			num--;
+	}
+	return num;
+}
+
+/* Entries of the segments; their number or a negative errno. */
+static __always_inline int dto_sge(struct kdapl_queue *queue,
+				   struct dat_ep *ep, int num,
+				   const struct dat_lmr_triplet *iov, u32 need,
+				   int max_sge)
+{
+	if (likely(num == 1 && kdapl_lmr_build_one(ep, iov, need, queue->sge))) {
+		queue->total = iov->segment_length;
+		return 1;
+	}
+	return kdapl_lmr_index_sge(ep->obj.ia, ep->config.pz, iov, num, need,
+				   queue->sge, max_sge, &queue->total);
+}
+
+static int dto_read_sge(struct kdapl_queue *queue, struct dat_ep *ep, int num,
+			const struct dat_lmr_triplet *iov)
+{
+	struct dat_ia *ia = ep->obj.ia;
+	u32 need = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+
+	if (ia->iwarp)
+		need |= KDAPL_LMR_NEED_MR;
+	return dto_sge(queue, ep, num, iov, need,
+		       min_t(u32, ep->max_sge_send, ia->dev_attr.max_sge_rd));
+}
+
+static int
+dto_request_locked(struct kdapl_queue *queue, struct dat_ep *ep,
+		   enum dat_dtos op, int num,
+		   const struct dat_lmr_triplet *iov, union dat_context cookie,
+		   const struct dat_rmr_triplet *remote,
+		   enum dat_completion_flags flags)
+{
+	struct ib_rdma_wr *rdma = &queue->send_wr;
+	int send_flags = IB_SEND_SIGNALED;
+	struct kdapl_wr *wr;
+	u8 wr_flags = 0;
+	int ret;
+
+	if (unlikely(queue->gate == KDAPL_QUEUE_CLOSED))
+		return kdapl_ep_post_error(ep, true);
+	if (unlikely(!kdapl_dto_has_credit(queue)))
+		return -ENOSPC;
+
+	if (op == DAT_DTO_RDMA_READ)
+		ret = dto_read_sge(queue, ep, num, iov);
+	else
+		ret = dto_sge(queue, ep, num, iov, DAT_MEM_PRIV_LOCAL_READ_FLAG,
+			      ep->max_sge_send);
+	if (unlikely(ret < 0))
+		return ret;
+
+	if (op == DAT_DTO_SEND) {
+		if (unlikely(queue->total > ep->config.attr.max_message_size))
+			return -EMSGSIZE;
+		rdma->wr.opcode = IB_WR_SEND;
+	} else {
+		if (op == DAT_DTO_RDMA_READ) {
+			if (unlikely(queue->total < remote->segment_length))
+				return -EMSGSIZE;
+			if (unlikely(queue->total > remote->segment_length)) {
+				ret = dto_trim(queue->sge, ret, queue->total -
+					       remote->segment_length);
+				queue->total = remote->segment_length;
+			}
+			rdma->wr.opcode = IB_WR_RDMA_READ;
+		} else {
+			if (unlikely(queue->total > remote->segment_length))
+				return -EMSGSIZE;
+			rdma->wr.opcode = IB_WR_RDMA_WRITE;
+		}
+		if (unlikely(queue->total > ep->config.attr.max_rdma_size))
+			return -EMSGSIZE;
+		rdma->remote_addr = remote->virtual_address;
+		rdma->rkey = remote->rmr_context;
+	}
+
+	if (unlikely(flags)) {
+		if (flags & DAT_COMPLETION_SUPPRESS_FLAG) {
+			wr_flags = KDAPL_WR_SUPPRESS;
+			if (queue->suppressed + 1 < queue->depth / 2)
+				send_flags = 0;
+		}
+		if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
+			wr_flags |= KDAPL_WR_UNSIGNALLED;
+		if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+			send_flags |= IB_SEND_SOLICITED;
+		if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+			send_flags |= IB_SEND_FENCE;
+	}
+
+	wr = kdapl_queue_next_wr(queue);
+	wr->cookie = cookie;
+	wr->len = queue->total;
+	wr->op = op;
+	wr->flags = wr_flags;
+	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
+		return kdapl_dto_not_posted_locked(queue, wr);
+	queue->posted++;
+	kdapl_queue_publish_locked(queue, wr);
+
+	rdma->wr.wr_id = (uintptr_t)wr;
+	rdma->wr.sg_list = queue->sge;
+	rdma->wr.num_sge = ret;
+	rdma->wr.send_flags = send_flags;
+	ret = ib_post_send(ep->qp, &rdma->wr, &queue->bad_send);
+	trace_kdapl_dto_post(ep->obj.id, op, queue->total, ret);
+	if (unlikely(ret)) {
+		kdapl_queue_retract_locked(queue);
+		queue->posted--;
+		return ret;
+	}
+	queue->suppressed = send_flags & IB_SEND_SIGNALED ?
+			    0 : queue->suppressed + 1;
+	kdapl_counters_post(ep, op, queue->total);
+	return 0;
+}
+
+bool kdapl_dto_retry(struct dat_ep *ep, int ret, unsigned int *tries)
+{
+	if (ret != -ENOTCONN || !ep->obj.ia->iwarp ||
+	    (*tries)++ >= DTO_RETRY_US)
+		return false;
+	udelay(1);
+	return true;
+}
+
+/* Everything that a post of a request may have to do. */
+int kdapl_dto_request_long(struct dat_ep *ep, enum dat_dtos op, int num,
+			   const struct dat_lmr_triplet *iov,
+			   union dat_context cookie,
+			   const struct dat_rmr_triplet *remote,
+			   enum dat_completion_flags flags)
+{
+	const struct dat_ep_attr *attr;
+	struct kdapl_queue *queue;
+	unsigned int tries = 0;
+	unsigned long irq;
+	int ret, max;
+
+	if (!ep || num < 0 || (num && !iov))
+		return -EINVAL;
+	attr = &ep->config.attr;
+	if (op == DAT_DTO_SEND)
+		max = attr->max_request_iov;
+	else if (op == DAT_DTO_RDMA_READ)
+		max = attr->max_rdma_read_iov;
+	else
+		max = attr->max_rdma_write_iov;
+	if (num > max || (op != DAT_DTO_SEND && !remote))
+		return -EINVAL;
+	if (flags & ~(op == DAT_DTO_SEND ? KDAPL_DTO_SEND_FLAGS :
+					  KDAPL_DTO_REQUEST_FLAGS))
+		return -EINVAL;
+	if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG &
+	    ~attr->request_completion_flags)
+		return -EINVAL;
+
+	queue = &ep->req;
+	do {
+		spin_lock_irqsave(&queue->post_lock, irq);
+		ret = dto_request_locked(queue, ep, op, num, iov, cookie,
+					 remote, flags);
+		spin_unlock_irqrestore(&queue->post_lock, irq);
+	} while (ret < 0 && kdapl_dto_retry(ep, ret, &tries));
+	if (ret > 0) {
+		kdapl_queue_flush(queue);
+		ret = 0;
+	}
+	return ret;
+}
+
+static int
+dto_recv_locked(struct kdapl_queue *queue, struct dat_ep *ep, int num,
+		const struct dat_lmr_triplet *iov, union dat_context cookie,
+		enum dat_completion_flags flags)
+{
+	struct ib_recv_wr *recv = &queue->recv_wr;
+	struct kdapl_wr *wr;
+	int ret;
+
+	if (unlikely(queue->gate == KDAPL_QUEUE_CLOSED))
+		return kdapl_ep_post_error(ep, false);
+	if (unlikely(!kdapl_dto_has_credit(queue)))
+		return -ENOSPC;
+
+	ret = dto_sge(queue, ep, num, iov, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+		      ep->max_sge_recv);
+	if (unlikely(ret < 0))
+		return ret;
+
+	wr = kdapl_queue_next_wr(queue);
+	wr->cookie = cookie;
+	wr->len = queue->total;
+	wr->op = DAT_DTO_RECEIVE;
+	wr->flags = 0;
+	if (unlikely(flags & DAT_COMPLETION_UNSIGNALLED_FLAG))
+		wr->flags = KDAPL_WR_UNSIGNALLED;
+	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
+		return kdapl_dto_not_posted_locked(queue, wr);
+	queue->posted++;
+	kdapl_queue_publish_locked(queue, wr);
+
+	recv->wr_id = (uintptr_t)wr;
+	recv->sg_list = queue->sge;
+	recv->num_sge = ret;
+	ret = ib_post_recv(ep->qp, recv, &queue->bad_recv);
+	trace_kdapl_dto_post(ep->obj.id, DAT_DTO_RECEIVE, queue->total, ret);
+	if (unlikely(ret)) {
+		kdapl_queue_retract_locked(queue);
+		queue->posted--;
+		return ret;
+	}
+	kdapl_counters_post(ep, DAT_DTO_RECEIVE, queue->total);
+	return 0;
+}
+
+int kdapl_dto_recv_long(struct dat_ep *ep, int num,
+			const struct dat_lmr_triplet *iov,
+			union dat_context cookie,
+			enum dat_completion_flags flags)
+{
+	struct kdapl_queue *queue;
+	unsigned int tries = 0;
+	unsigned long irq;
+	int ret;
+
+	if (!ep || num < 0 || (num && !iov) ||
+	    num > ep->config.attr.max_recv_iov)
+		return -EINVAL;
+	if (flags & ~(DAT_COMPLETION_UNSIGNALLED_FLAG &
+		      ep->config.attr.recv_completion_flags))
+		return -EINVAL;
+
+	queue = &ep->recv;
+	do {
+		spin_lock_irqsave(&queue->post_lock, irq);
+		ret = dto_recv_locked(queue, ep, num, iov, cookie, flags);
+		spin_unlock_irqrestore(&queue->post_lock, irq);
+	} while (ret < 0 && kdapl_dto_retry(ep, ret, &tries));
+	if (ret > 0) {
+		kdapl_queue_flush(queue);
+		ret = 0;
+	}
+	return ret;
+}
