@@ -90,6 +90,12 @@ int kdapl_arm_locked(struct dat_evd *evd, u32 absorbed, bool strict)
 			       absorbed, strict);
 }
 
+/* Out of line, so that its calls cost nothing where they are not made. */
+static noinline void arm_trace_locked(const struct dat_evd *evd)
+{
+	trace_kdapl_evd_arm(evd->obj.id, evd->policy);
+}
+
 static __always_inline void
 arm_commit_locked(struct dat_evd *evd, enum dat_upcall_policy policy,
 		  const struct dat_upcall_object *upcall)
@@ -177,42 +183,58 @@ static noinline int arm_long_locked(struct dat_evd *evd,
 	return ret ? arm_anyhow_locked(evd, flag, ret) : 0;
 }
 
+/* The end of an enable that has not gone the short way to @ret; unlocks. */
+static noinline int arm_end(struct dat_evd *evd, enum dat_upcall_policy policy,
+			    const struct dat_upcall_object *upcall, int ret,
+			    unsigned long flags)
+	__releases(&evd->lock)
+{
+	if (!ret) {
+		/* Only INVOC_ANY has come here with events. */
+		evd->any = evd->live;
+		arm_commit_locked(evd, policy, upcall);
+		arm_trace_locked(evd);
+	}
+	spin_unlock_irqrestore(&evd->lock, flags);
+	return ret == -EBUSY ? arm_busy(evd) : ret;
+}
+
 static noinline int arm_enable(struct dat_evd *evd,
 			       enum dat_upcall_policy policy,
 			       const struct dat_upcall_object *upcall,
 			       enum dat_upcall_flag flag)
 {
 	unsigned long flags;
-	u32 n = 0;
 	int ret;
+	u32 n;
 
 	spin_lock_irqsave(&evd->lock, flags);
-	if (unlikely(!(upcall ? upcall : &evd->upcall)->upcall_func)) {
-		spin_unlock_irqrestore(&evd->lock, flags);
-		return -EINVAL;
-	}
-	if (unlikely(evd->in_hand)) {
-		ret = arm_long_locked(evd, flag);
-	} else {
-		/* Nothing in the ring: step 1. */
-		ret = arm_notify_locked(evd);
-		if (likely(!ret))
-			n = kdapl_cq_fetch_locked(evd);
-		if (likely(!ret && !n))
-			evd->armed = true;
-		else
-			ret = arm_rest_locked(evd, flag, ret, n);
-	}
-	if (likely(!ret)) {
-		/* Only INVOC_ANY has come here with events. */
-		evd->any = evd->live;
-		arm_commit_locked(evd, policy, upcall);
-		trace_kdapl_evd_arm(evd->obj.id, policy);
-	}
+	OPTIMIZER_HIDE_VAR(evd);
+	if (unlikely(!(upcall ? upcall : &evd->upcall)->upcall_func))
+		return arm_end(evd, policy, upcall, -EINVAL, flags);
+	if (unlikely(evd->in_hand))
+		return arm_end(evd, policy, upcall, arm_long_locked(evd, flag),
+			       flags);
+
+	/* Nothing in the ring: step 1. */
+	ret = arm_notify_locked(evd);
+	if (unlikely(ret))
+		return arm_end(evd, policy, upcall,
+			       arm_rest_locked(evd, flag, ret, 0), flags);
+	n = kdapl_cq_fetch_locked(evd);
+	if (unlikely(n))
+		return arm_end(evd, policy, upcall,
+			       arm_rest_locked(evd, flag, 0, n), flags);
+
+	OPTIMIZER_HIDE_VAR(evd);
+	evd->armed = true;
+	evd->any = false;
+	arm_commit_locked(evd, policy, upcall);
+	if (trace_kdapl_evd_arm_enabled())
+		arm_trace_locked(evd);
+	OPTIMIZER_HIDE_VAR(evd);
 	spin_unlock_irqrestore(&evd->lock, flags);
-	if (unlikely(ret == -EBUSY))
-		return arm_busy(evd);
-	return ret;
+	return 0;
 }
 
 /**

@@ -18,7 +18,9 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "ep.h"
 #include "evd.h"
+#include "queue.h"
 
 /* Whether completions were fetched and not looked at. Under the EVD lock. */
 static inline bool kdapl_cq_fetched(const struct dat_evd *evd)
@@ -34,11 +36,34 @@ static __always_inline u32 kdapl_cq_fetch_locked(struct dat_evd *evd)
 {
 	int n = ib_poll_cq(evd->cq, KDAPL_EVD_POLL_BATCH, evd->wc);
 
-	if (!n)
+	if (likely(!n))
 		return 0;
 	if (unlikely(n < 0))
 		return kdapl_cq_failed(evd, n);
 	return n;
+}
+
+/*
+ * What most completions are: the success of the oldest request of its queue, posted
+ * with no flags but @flags, of an EP whose close waits
+ * for nothing.
+ */
+static __always_inline bool kdapl_cq_plain(const struct ib_wc *wc, u8 flags)
+{
+	const struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
+	const struct kdapl_queue *queue = wr->queue;
+
+	if (unlikely(wr->pos != (u16)queue->tail || wr->flags & (u8)~flags))
+		return false;
+	return likely(!((u32)wc->status | (u32)READ_ONCE(queue->ep->phase)));
+}
+
+/* Whether a fetched completion is going to make an event. */
+static inline bool kdapl_cq_makes_event(const struct ib_wc *wc)
+{
+	const struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
+
+	return !(wr->flags & (KDAPL_WR_INTERNAL | KDAPL_WR_SUPPRESS));
 }
 
 #endif /* _KDAPL_CQ_H */

@@ -10,6 +10,7 @@
  * stays.
  */
 #include <linux/export.h>
+#include <linux/jump_label.h>
 #include <linux/minmax.h>
 
 #include <dat/kdat.h>
@@ -20,6 +21,25 @@
 #include "evd.h"
 #include "queue.h"
 #include "trace.h"
+
+static DEFINE_STATIC_KEY_FALSE(dequeue_traced);
+
+int kdapl_dequeue_trace_on(void)
+{
+	static_branch_inc(&dequeue_traced);
+	return 0;
+}
+
+void kdapl_dequeue_trace_off(void)
+{
+	static_branch_dec(&dequeue_traced);
+}
+
+/*
+ * The short ways have OPTIMIZER_HIDE_VAR(evd) in places: the addresses of what is
+ * inside the EVD are cheaper to compute again than to keep in a register over a
+ * call.
+ */
 
 /*
  * Makes the event of @wc, as cq_event_locked() and kdapl_ring_take_locked() would
@@ -36,12 +56,10 @@ static __always_inline bool dequeue_short_locked(struct dat_evd *evd,
 	struct dat_ep *ep = queue->ep;
 	u32 tail = queue->tail;
 
-	if (unlikely(wr != &queue->wr[tail & queue->mask] ||
-		     tail == READ_ONCE(queue->head) ||
-		     wr->flags & ~KDAPL_WR_UNSIGNALLED ||
-		     wc->status != IB_WC_SUCCESS || READ_ONCE(ep->phase)))
+	/* Events that are traced take the long way. */
+	if (static_branch_unlikely(&dequeue_traced) ||
+	    unlikely(!kdapl_cq_plain(wc, KDAPL_WR_UNSIGNALLED)))
 		return false;
-
 	if (queue->request) {
 		dto->transfered_length = wr->len;
 	} else {
@@ -64,6 +82,19 @@ static __always_inline bool dequeue_short_locked(struct dat_evd *evd,
 	return true;
 }
 
+static __always_inline void dequeue_count_locked(struct dat_evd *evd, u32 taken)
+{
+	evd->stats.events[DAT_EVD_STREAM_DTO] += taken;
+	evd->stats.dequeued += taken;
+}
+
+static __always_inline void dequeue_high_locked(struct dat_evd *evd, u32 polled)
+{
+	if (polled > evd->stats.high_water)
+		evd->stats.high_water = polled;
+}
+
+/* What is in the ring, or has to go through it. */
 static noinline u32 dequeue_long_locked(struct dat_evd *evd,
 					struct dat_event *events, u32 max)
 {
@@ -85,72 +116,37 @@ static noinline u32 dequeue_long_locked(struct dat_evd *evd,
 	return taken;
 }
 
-/* All traces are on the long way; those of a completion and of its dequeue. */
-static __always_inline bool dequeue_traced(void)
+/* Whatever the EVD has, by the short way as far as that goes. */
+static noinline u32 dequeue_rest_locked(struct dat_evd *evd,
+					struct dat_event *events, u32 max)
 {
-	return trace_kdapl_dto_complete_enabled() ||
-	       trace_kdapl_evd_dequeue_enabled();
-}
+	u32 taken = 0, polled = KDAPL_EVD_POLL_BATCH;
 
-/* As many events as there are, up to @max; the caller holds no lock. */
-static __always_inline u32 dequeue(struct dat_evd *evd,
-				   struct dat_event *events, u32 max)
-{
-	u32 taken = 0, left, polled = KDAPL_EVD_POLL_BATCH;
-	const struct ib_wc *wc;
-	unsigned long flags;
+	if (evd->live || evd->shut)
+		return dequeue_long_locked(evd, events, max);
 
-	spin_lock_irqsave(&evd->lock, flags);
-	if (unlikely(dequeue_traced()))
-		goto out_long;
-	if (!evd->in_hand) {
-		polled = kdapl_cq_fetch_locked(evd);
-		if (!polled) {
-			spin_unlock_irqrestore(&evd->lock, flags);
-			return 0;
+	while (taken < max) {
+		if (!evd->wc_left) {
+			/* A batch that was not full has emptied the CQ. */
+			if (polled < KDAPL_EVD_POLL_BATCH)
+				break;
+			polled = kdapl_cq_fetch_locked(evd);
+			if (!polled)
+				break;
+			dequeue_high_locked(evd, polled);
+			evd->wc_next = evd->wc;
+			evd->wc_left = polled;
 		}
-		goto fetched;
+		if (!dequeue_short_locked(evd, evd->wc_next, &events[taken])) {
+			dequeue_count_locked(evd, taken);
+			return taken + dequeue_long_locked(evd, events + taken,
+							   max - taken);
+		}
+		evd->wc_next++;
+		evd->wc_left--;
+		taken++;
 	}
-	if (unlikely(evd->live || evd->shut))
-		goto out_long;
-	wc = evd->wc_next;
-	left = evd->wc_left;
-	for (;;) {
-		do {
-			if (!dequeue_short_locked(evd, wc, &events[taken])) {
-				evd->wc_next = wc;
-				evd->wc_left = left;
-				goto out_count;
-			}
-			wc++;
-			left--;
-			taken++;
-		} while (taken < max && left);
-		/* A batch that was not full has emptied the CQ. */
-		if (taken == max || polled < KDAPL_EVD_POLL_BATCH)
-			break;
-		polled = kdapl_cq_fetch_locked(evd);
-		if (!polled)
-			break;
-fetched:
-		if (polled > evd->stats.high_water)
-			evd->stats.high_water = polled;
-		wc = evd->wc;
-		left = polled;
-	}
-	evd->wc_next = wc;
-	evd->wc_left = left;
-	evd->stats.events[DAT_EVD_STREAM_DTO] += taken;
-	evd->stats.dequeued += taken;
-	spin_unlock_irqrestore(&evd->lock, flags);
-	return taken;
-
-out_count:
-	evd->stats.events[DAT_EVD_STREAM_DTO] += taken;
-	evd->stats.dequeued += taken;
-out_long:
-	taken += dequeue_long_locked(evd, events + taken, max - taken);
-	spin_unlock_irqrestore(&evd->lock, flags);
+	dequeue_count_locked(evd, taken);
 	return taken;
 }
 
@@ -166,33 +162,78 @@ out_long:
  */
 int dat_evd_dequeue(struct dat_evd *evd, struct dat_event *event)
 {
+	const struct ib_wc *wc;
+	unsigned long flags;
+	u32 left, taken;
+
 	if (unlikely(!evd || !event))
 		return -EINVAL;
-	return likely(dequeue(evd, event, 1)) ? 0 : -EAGAIN;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	if (unlikely(evd->in_hand)) {
+		OPTIMIZER_HIDE_VAR(evd);
+		if (unlikely(evd->live || evd->shut))
+			goto out_rest;
+		wc = evd->wc_next;
+		left = evd->wc_left;
+	} else {
+		left = kdapl_cq_fetch_locked(evd);
+		OPTIMIZER_HIDE_VAR(evd);
+		if (!left) {
+			spin_unlock_irqrestore(&evd->lock, flags);
+			return -EAGAIN;
+		}
+		dequeue_high_locked(evd, left);
+		wc = evd->wc;
+	}
+	if (unlikely(!dequeue_short_locked(evd, wc, event))) {
+		evd->wc_next = wc;
+		evd->wc_left = left;
+		goto out_rest;
+	}
+	OPTIMIZER_HIDE_VAR(evd);
+	evd->wc_next = wc + 1;
+	evd->wc_left = left - 1;
+	dequeue_count_locked(evd, 1);
+	spin_unlock_irqrestore(&evd->lock, flags);
+	return 0;
+
+out_rest:
+	taken = dequeue_rest_locked(evd, event, 1);
+	OPTIMIZER_HIDE_VAR(evd);
+	spin_unlock_irqrestore(&evd->lock, flags);
+	return taken ? 0 : -EAGAIN;
 }
 EXPORT_SYMBOL_GPL(dat_evd_dequeue);
 
 /* In sections short enough for interrupts to be off. */
-static noinline int dequeue_rest(struct dat_evd *evd, struct dat_event *events,
-				 u32 max)
+static noinline int dequeue_many(struct dat_evd *evd, struct dat_event *events,
+				 int max)
 {
-	u32 taken = 0, want, got;
+	int taken = 0, want, got;
+	unsigned long flags;
 
+	if (max < 1)
+		return -EINVAL;
 	do {
-		want = min_t(u32, max - taken, KDAPL_EVD_BUDGET);
-		got = dequeue(evd, events + taken, want);
+		want = min_t(int, max - taken, KDAPL_EVD_BUDGET);
+		spin_lock_irqsave(&evd->lock, flags);
+		got = dequeue_rest_locked(evd, events + taken, want);
+		spin_unlock_irqrestore(&evd->lock, flags);
 		taken += got;
 	} while (got == want && taken < max);
 	return taken;
 }
 
 /**
- * dat_evd_dequeue_batch - take events, as many as there are
+ * dat_evd_dequeue_batch - take several events
  * @evd: the EVD
  * @events: OUT: room for @max_events
  * @max_events: at least 1
  *
- * As many calls of dat_evd_dequeue() would do, but cheaper. kdapl's addition.
+ * Takes what is at hand; the CQ is polled only if that is nothing. So fewer than
+ * @max_events do not mean that no event is left: only 0 does. Else as so many
+ * calls of dat_evd_dequeue(), but cheaper. kdapl's addition.
  *
  * Context: any.
  * Return: the number of events taken, 0 if none is queued, or -EINVAL: NULL or
@@ -201,10 +242,54 @@ static noinline int dequeue_rest(struct dat_evd *evd, struct dat_event *events,
 int dat_evd_dequeue_batch(struct dat_evd *evd, struct dat_event *events,
 			  int max_events)
 {
-	if (unlikely(!evd || !events || max_events < 1))
+	u32 polled, taken = 0, most = max_events;
+	const struct ib_wc *wc;
+	unsigned long flags;
+
+	if (unlikely(!evd || !events))
 		return -EINVAL;
-	if (unlikely(max_events > KDAPL_EVD_BUDGET))
-		return dequeue_rest(evd, events, max_events);
-	return dequeue(evd, events, max_events);
+	/* Below 1, or more than a batch. */
+	if (unlikely(most - 1 >= KDAPL_EVD_POLL_BATCH))
+		return dequeue_many(evd, events, max_events);
+
+	spin_lock_irqsave(&evd->lock, flags);
+	if (unlikely(evd->in_hand)) {
+		OPTIMIZER_HIDE_VAR(evd);
+		if (unlikely(evd->live || evd->shut))
+			goto out_rest;
+		wc = evd->wc_next;
+		polled = evd->wc_left;
+		evd->wc_left = 0;
+	} else {
+		polled = kdapl_cq_fetch_locked(evd);
+		OPTIMIZER_HIDE_VAR(evd);
+		if (!polled) {
+			spin_unlock_irqrestore(&evd->lock, flags);
+			return 0;
+		}
+		dequeue_high_locked(evd, polled);
+		wc = evd->wc;
+	}
+	do {
+		if (unlikely(!dequeue_short_locked(evd, wc, events)))
+			break;
+		if (++taken == polled) {
+			OPTIMIZER_HIDE_VAR(evd);
+			dequeue_count_locked(evd, taken);
+			spin_unlock_irqrestore(&evd->lock, flags);
+			return taken;
+		}
+		wc++;
+		events++;
+	} while (taken < most);
+	dequeue_count_locked(evd, taken);
+	evd->wc_next = wc;
+	evd->wc_left = polled - taken;
+out_rest:
+	if (taken < most)
+		taken += dequeue_rest_locked(evd, events, most - taken);
+	OPTIMIZER_HIDE_VAR(evd);
+	spin_unlock_irqrestore(&evd->lock, flags);
+	return taken;
 }
 EXPORT_SYMBOL_GPL(dat_evd_dequeue_batch);

@@ -88,8 +88,12 @@ TRACE_EVENT(kdapl_evd_post,
 	TP_printk("evd=%u event=0x%05x", __entry->evd, __entry->number)
 );
 
+/* dequeue.c: has the events of the two below take the way that traces. */
+int kdapl_dequeue_trace_on(void);
+void kdapl_dequeue_trace_off(void);
+
 /* A consumer, or an upcall for it, took an event. */
-TRACE_EVENT(kdapl_evd_dequeue,
+TRACE_EVENT_FN(kdapl_evd_dequeue,
 	TP_PROTO(u32 evd, u32 number),
 	TP_ARGS(evd, number),
 	TP_STRUCT__entry(
@@ -100,7 +104,8 @@ TRACE_EVENT(kdapl_evd_dequeue,
 		__entry->evd = evd;
 		__entry->number = number;
 	),
-	TP_printk("evd=%u event=0x%05x", __entry->evd, __entry->number)
+	TP_printk("evd=%u event=0x%05x", __entry->evd, __entry->number),
+	kdapl_dequeue_trace_on, kdapl_dequeue_trace_off
 );
 
 /* An enabling policy is in force: the queue was proven empty. */
@@ -209,7 +214,7 @@ TRACE_EVENT(kdapl_dto_post,
 		  kdapl_show_op(__entry->op), __entry->len, __entry->result)
 );
 
-TRACE_EVENT(kdapl_dto_complete,
+TRACE_EVENT_FN(kdapl_dto_complete,
 	TP_PROTO(u32 ep, u8 op, int status),
 	TP_ARGS(ep, op, status),
 	TP_STRUCT__entry(
@@ -224,7 +229,8 @@ TRACE_EVENT(kdapl_dto_complete,
 	),
 	TP_printk("ep=%u %s %s (%d)", __entry->ep,
 		  kdapl_show_op(__entry->op),
-		  rdma_show_wc_status(__entry->status), __entry->status)
+		  rdma_show_wc_status(__entry->status), __entry->status),
+	kdapl_dequeue_trace_on, kdapl_dequeue_trace_off
 );
 
 /* A registration ended; @via is the PZ (loopback) or the EP that carried it. */

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl: upcalls: arming, triggers and the runs that call the consumer
+ * kdapl: upcalls: triggers and the runs that call the consumer; arm.c arms
  *
  * The promise: an event that may notify and that nobody dequeues has an upcall
  * coming, or its consumer was told -EBUSY. tests/model/arm.pml checks it.
- *
- * Arming is in arm.c.
  *
  * Triggers. The completion handler takes no lock and calls nobody, because
  * providers call it under theirs and siw on the stack of the poster: it
@@ -15,9 +13,9 @@
  * schedules another, which finds a runner and leaves it a note (pending).
  *
  * Runs. A run that finds the policy on becomes a runner. It looks at the queue
- * under the lock, drops the lock for each upcall, and looks again after it,
- * since the upcall, or a thread woken by it, may have disabled, drained and
- * re-enabled meanwhile, and new events may have come. It leaves only
+ * under the lock, drops the lock for each upcall, and looks again after it, since
+ * the upcall, or a thread that it woke, may have disabled, drained and re-enabled,
+ * and new events may have come. It leaves only
  *
  *	with the policy off,
  *	armed by steps 2 and 3 of the protocol with nothing to deliver, or
@@ -37,6 +35,7 @@
 #include <linux/slab.h>
 
 #include "arm.h"
+#include "cq.h"
 #include "evd.h"
 #include "ia.h"
 #include "trace.h"
@@ -126,7 +125,7 @@ enum upcall_next {
 /* One look at the queue. */
 static enum upcall_next upcall_look_locked(struct dat_evd *evd)
 {
-	u32 absorbed = 0;
+	u32 absorbed;
 	int ret;
 
 	evd->pending = false;
@@ -136,8 +135,10 @@ static enum upcall_next upcall_look_locked(struct dat_evd *evd)
 	if (evd->policy != DAT_UPCALL_MANY && evd->runners > 1)
 		return UPCALL_LEAVE;
 
+	/* What a dequeue or another look has left behind comes first. */
+	absorbed = kdapl_cq_settle_locked(evd);
 	if (!kdapl_upcall_due(evd))
-		absorbed = kdapl_cq_poll_locked(evd);
+		absorbed += kdapl_cq_poll_locked(evd);
 	if (kdapl_upcall_due(evd))
 		return UPCALL_CALL;
 
@@ -174,6 +175,34 @@ struct upcall_args {
 	bool more;
 };
 
+static noinline void upcall_trace_locked(const struct dat_evd *evd, bool more)
+{
+	trace_kdapl_evd_upcall(evd->obj.id, evd->generation, more);
+}
+
+/* One-shot: off before the call, nothing dequeued. */
+static __always_inline void upcall_notify_locked(struct dat_evd *evd, bool more)
+{
+	evd->armed = false;
+	evd->any = false;
+	evd->policy = DAT_UPCALL_DISABLE;
+	evd->generation++;
+	evd->stats.upcalls++;
+	if (trace_kdapl_evd_upcall_enabled())
+		upcall_trace_locked(evd, more);
+}
+
+/* Whether the completions behind the first one fetched make an event. */
+static noinline bool upcall_more_locked(const struct dat_evd *evd)
+{
+	u32 i;
+
+	for (i = 1; i < evd->wc_left; i++)
+		if (kdapl_cq_makes_event(&evd->wc_next[i]))
+			return true;
+	return false;
+}
+
 /*
  * Takes what the next upcall needs and puts the software state where the policy
  * wants it. Returns whether another runner could find work.
@@ -184,49 +213,48 @@ static bool upcall_prepare_locked(struct dat_evd *evd, struct upcall_args *args)
 
 	args->upcall = evd->upcall;
 	args->has_event = evd->policy != DAT_UPCALL_NOTIFY;
-	evd->armed = false;
-
 	if (!args->has_event) {
-		/* One-shot: off before the call, nothing dequeued. */
-		evd->policy = DAT_UPCALL_DISABLE;
-		evd->any = false;
-		evd->generation++;
 		args->more = evd->live > 1;
-	} else {
-		kdapl_ring_take_locked(evd, &args->event, 1);
-		/* more_events tells the truth, so the CQ is asked, too. */
-		if (!evd->live)
-			kdapl_cq_poll_locked(evd);
-		args->more = evd->live;
-		if (evd->policy == DAT_UPCALL_MANY)
-			help = kdapl_upcall_due(evd) ||
-			       kdapl_arm_locked(evd, 0, false);
+		upcall_notify_locked(evd, args->more);
+		return false;
 	}
+
+	evd->armed = false;
+	kdapl_ring_take_locked(evd, &args->event, 1);
+	/* more_events tells the truth, so the CQ is asked, too. */
+	if (!evd->live)
+		kdapl_cq_poll_locked(evd);
+	args->more = evd->live;
+	if (evd->policy == DAT_UPCALL_MANY)
+		help = kdapl_upcall_due(evd) || kdapl_arm_locked(evd, 0, false);
 	evd->stats.upcalls++;
 	trace_kdapl_evd_upcall(evd->obj.id, evd->generation, args->more);
 	return help;
 }
 
-/**
- * kdapl_upcall_run - one run, started by a trigger
- * @evd: the EVD
- * @worker: the work item that it runs in, NULL in softirq
- *
- * Return: the number of upcalls made, at most the EVD's budget.
- */
-unsigned int kdapl_upcall_run(struct dat_evd *evd,
-			      struct kdapl_evd_worker *worker)
+/* Only a teardown waits for the last runner, and it has said so before it did. */
+static __always_inline void upcall_leave_locked(struct dat_evd *evd)
+{
+	if (!--evd->runners && unlikely(evd->torn_down))
+		wake_up_all(&evd->idle);
+}
+
+static void upcall_note(struct kdapl_evd_worker *worker, struct task_struct *task)
+{
+	if (worker)
+		WRITE_ONCE(worker->task, task);
+}
+
+/* A runner: upcalls until it leaves or yields; their number. Unlocks. */
+static noinline unsigned int upcall_loop(struct dat_evd *evd,
+					 struct kdapl_evd_worker *worker,
+					 unsigned int done)
+	__releases(&evd->lock)
 {
 	struct upcall_args args;
-	unsigned int done = 0;
 	enum upcall_next next;
-	unsigned long flags;
 	bool again = false;
 	bool help;
-
-	spin_lock_irqsave(&evd->lock, flags);
-	if (!upcall_enter_locked(evd))
-		goto out_unlock;
 
 	for (;;) {
 		next = upcall_look_locked(evd);
@@ -236,9 +264,8 @@ unsigned int kdapl_upcall_run(struct dat_evd *evd,
 			break;
 
 		help = upcall_prepare_locked(evd, &args);
-		if (worker)
-			WRITE_ONCE(worker->task, current);
-		spin_unlock_irqrestore(&evd->lock, flags);
+		upcall_note(worker, current);
+		spin_unlock_irq(&evd->lock);
 
 		if (help)
 			kdapl_upcall_trigger(evd);
@@ -247,9 +274,8 @@ unsigned int kdapl_upcall_run(struct dat_evd *evd,
 					args.more);
 		done++;
 
-		spin_lock_irqsave(&evd->lock, flags);
-		if (worker)
-			WRITE_ONCE(worker->task, NULL);
+		spin_lock_irq(&evd->lock);
+		upcall_note(worker, NULL);
 	}
 
 	if (next == UPCALL_YIELD) {
@@ -261,14 +287,70 @@ unsigned int kdapl_upcall_run(struct dat_evd *evd,
 			goto out_unlock;
 		}
 	}
-	/* Only a teardown waits, and it has said so before it did. */
-	if (!--evd->runners && evd->torn_down)
-		wake_up_all(&evd->idle);
+	upcall_leave_locked(evd);
 out_unlock:
-	spin_unlock_irqrestore(&evd->lock, flags);
+	spin_unlock_irq(&evd->lock);
 	if (again)
 		kdapl_upcall_trigger(evd);
 	return done;
+}
+
+/*
+ * The look of a NOTIFY runner that is alone and has nothing in hand: true if the
+ * first completion is going to make an event that may notify. What was fetched
+ * stays as it is, for the consumer's dequeue to make events of.
+ */
+static __always_inline bool upcall_look_short_locked(struct dat_evd *evd)
+{
+	u32 n;
+
+	if (unlikely(evd->policy != DAT_UPCALL_NOTIFY || evd->runners ||
+		     evd->in_hand))
+		return false;
+	n = kdapl_cq_fetch_locked(evd);
+	evd->wc_next = evd->wc;
+	evd->wc_left = n;
+	return n && kdapl_cq_plain(evd->wc, 0);
+}
+
+/*
+ * One run, started by a trigger, in softirq (no @worker) or in process context;
+ * the number of upcalls, at most the budget. tests/model/ has it by this name.
+ */
+static __always_inline unsigned int
+kdapl_upcall_run(struct dat_evd *evd, struct kdapl_evd_worker *worker)
+{
+	struct dat_upcall_object upcall;
+	bool more;
+
+	spin_lock_irq(&evd->lock);
+	if (likely(upcall_look_short_locked(evd))) {
+		more = evd->wc_left > 1 && upcall_more_locked(evd);
+		upcall_notify_locked(evd, more);
+		upcall = evd->upcall;
+		evd->runners = 1;
+		upcall_note(worker, current);
+		OPTIMIZER_HIDE_VAR(evd);
+		spin_unlock_irq(&evd->lock);
+
+		upcall.upcall_func(upcall.instance_data, NULL, more);
+
+		OPTIMIZER_HIDE_VAR(evd);
+		spin_lock_irq(&evd->lock);
+		upcall_note(worker, NULL);
+		/* Unless it was enabled again: the one-shot is over. */
+		if (unlikely(evd->policy != DAT_UPCALL_DISABLE))
+			return upcall_loop(evd, worker, 1);
+		OPTIMIZER_HIDE_VAR(evd);
+		evd->pending = false;
+		upcall_leave_locked(evd);
+		spin_unlock_irq(&evd->lock);
+		return 1;
+	}
+	if (upcall_enter_locked(evd))
+		return upcall_loop(evd, worker, 0);
+	spin_unlock_irq(&evd->lock);
+	return 0;
 }
 
 static int upcall_irq_poll(struct irq_poll *iop, int weight)

@@ -6,8 +6,6 @@
 #include "evd.h"
 
 int kdapl_upcall_init(struct dat_evd *evd);
-unsigned int kdapl_upcall_run(struct dat_evd *evd,
-			      struct kdapl_evd_worker *worker);
 void kdapl_upcall_schedule(struct dat_evd *evd);
 void kdapl_upcall_trigger(struct dat_evd *evd);
 void kdapl_upcall_comp_handler(struct ib_cq *cq, void *context);

@@ -30,6 +30,7 @@ static bool watchdog_find_locked(struct dat_evd *evd, bool called)
 {
 	if (!evd->armed || evd->runners || !kdapl_evd_policy_on(evd->policy))
 		return false;
+	kdapl_cq_settle_locked(evd);
 	/*
 	 * A dequeue or a refused enable may have moved a stranded completion
 	 * into the ring. If there was a trigger lately, its run is on the way.
