@@ -26,6 +26,8 @@ enum {
 	BENCH_WAITING = 16,	/* completions that wait for a dequeue */
 	BENCH_CALLS = 64,	/* calls in one timed section */
 	BENCH_PORT = 20190,
+	BENCH_WARM_UP = 2,	/* passes that do not count */
+	BENCH_PASSES = 7,	/* passes that do */
 };
 
 /**
@@ -38,6 +40,13 @@ struct bench_pass {
 	bool small;
 	u64 insns;
 	u32 ops;
+};
+
+/* What became of BENCH_PASSES passes. */
+struct bench_figure {
+	u64 median;
+	u64 least;
+	u64 most;
 };
 
 /* One end of a connection on raw verbs. */
@@ -60,7 +69,8 @@ struct raw {
 	struct ib_pd *pd;
 	void *buf;
 	u64 dma;
-	u32 lkey;
+	struct ib_sge send_sge;
+	struct ib_sge recv_sge;
 	spinlock_t lock;	/* what a ULP would arm under */
 	struct ib_wc wc[BENCH_WAITING];
 	struct raw_end a;
@@ -87,7 +97,8 @@ struct kd {
 	struct dat_psp *psp;
 	struct dat_lmr *lmr;
 	void *buf;
-	u32 lmr_context;
+	struct dat_lmr_triplet send_iov;
+	struct dat_lmr_triplet recv_iov;
 	struct dat_event events[BENCH_WAITING];
 	struct kd_end a;
 	struct kd_end b;
@@ -99,6 +110,11 @@ void bench_end(struct bench_pass *pass, u64 begin);
 /* Until nothing moves any more: idle time costs nothing here. */
 void bench_settle(void);
 __printf(1, 2) void bench_say(const char *fmt, ...);
+/* Sorts @passes. */
+void bench_figure(struct bench_figure *figure, u64 passes[BENCH_PASSES]);
+/* A figure that has no raw side; above @budget, if that is not 0, it is too much. */
+void bench_fact(const char *key, const struct bench_figure *figure, u64 budget,
+		const char *what);
 
 /* raw.c */
 int raw_open(struct raw *raw, const struct sockaddr_storage *addr);
@@ -142,7 +158,10 @@ int kd_row_upcall(struct kd *kd, struct bench_pass *pass);
 /* wake.c: what it takes to wake a consumer */
 int wake_run(struct raw *raw, struct kd *kd);
 
-/* scale.c: memory, connections, many EVDs */
-int scale_run(struct raw *raw, struct kd *kd);
+/* memory.c: what idle objects hold */
+int memory_run(struct raw *raw, struct kd *kd);
+
+/* scale.c: connections, many EVDs */
+int scale_run(struct kd *kd);
 
 #endif /* _BENCH_H */

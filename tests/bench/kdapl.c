@@ -96,30 +96,19 @@ int kd_connect(struct kd *kd, struct dat_ep *from, struct dat_ep *to)
 	return ret;
 }
 
-static struct dat_lmr_triplet triplet(struct kd *kd, u32 offset)
-{
-	return (struct dat_lmr_triplet){
-		.virtual_address = (uintptr_t)kd->buf + offset,
-		.segment_length = BENCH_MSG,
-		.lmr_context = kd->lmr_context,
-	};
-}
-
 int kd_post_send(struct kd *kd, struct kd_end *end)
 {
-	struct dat_lmr_triplet iov = triplet(kd, 0);
 	union dat_context cookie = { .as_ptr = end };
 
-	return dat_ep_post_send(end->ep, 1, &iov, cookie,
+	return dat_ep_post_send(end->ep, 1, &kd->send_iov, cookie,
 				DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 int kd_post_recv(struct kd *kd, struct kd_end *end)
 {
-	struct dat_lmr_triplet iov = triplet(kd, BENCH_MSG);
 	union dat_context cookie = { .as_ptr = end };
 
-	return dat_ep_post_recv(end->ep, 1, &iov, cookie,
+	return dat_ep_post_recv(end->ep, 1, &kd->recv_iov, cookie,
 				DAT_COMPLETION_DEFAULT_FLAG);
 }
 
@@ -127,8 +116,8 @@ int kd_open(struct kd *kd, const struct sockaddr_storage *addr,
 	    const char *name)
 {
 	union dat_region_description region;
+	u32 rkey, context = 0;
 	u64 length, start;
-	u32 rkey;
 	int ret, i;
 
 	kd->addr = *addr;
@@ -151,7 +140,14 @@ int kd_open(struct kd *kd, const struct sockaddr_storage *addr,
 				      DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
 				      DAT_VA_TYPE_VA,
 				      DAT_MEM_OPTIMIZE_DONT_CARE, &kd->lmr,
-				      &kd->lmr_context, &rkey, &length, &start);
+				      &context, &rkey, &length, &start);
+	kd->send_iov = (struct dat_lmr_triplet){
+		.virtual_address = (uintptr_t)kd->buf,
+		.segment_length = BENCH_MSG,
+		.lmr_context = context,
+	};
+	kd->recv_iov = kd->send_iov;
+	kd->recv_iov.virtual_address += BENCH_MSG;
 	if (!ret)
 		ret = end_open(kd, &kd->a);
 	if (!ret)
@@ -184,10 +180,10 @@ int kd_disable(struct kd_end *end)
 				     DAT_UPCALL_SAME, DAT_UPCALL_INVOC_NEW);
 }
 
+/* The EVD carries nothing but completions. */
 static bool failed(const struct dat_event *event)
 {
-	return event->event_number != DAT_DTO_COMPLETION_EVENT ||
-	       event->event_data.dto_completion_event_data.status;
+	return event->event_data.dto_completion_event_data.status;
 }
 
 /* Takes all events; for the receives among them new ones are posted. */

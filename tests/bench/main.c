@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of rows, how they are measured, and the files in debugfs: "run" takes
+ * The table of rows (one more is an entry here and a function on each side; the raw
+ * one may be missing), how they are measured, and the files in debugfs: "run" takes
  * "<address> all", "<address> <row>" or "<address> profile <row>"; "result" has
  * what the last run said:
  *
  *	cost <row> <side> <median> <least> <most>	1/100 instructions an op
  *	budget <row> <most> <what it is>		1/100 instructions an op
- *	fact <key> <number> <what it is>
+ *	wake <form> <burst> <median> <least> <most>, for each of upcalls, switches
+ *		and racing upcalls
+ *	fact <key> <median> <least> <most> <budget, or 0> <what it is>
  *
  * Under -icount shift=0 one cycle of the TSC is one guest instruction.
  */
@@ -27,9 +30,6 @@
 
 enum {
 	RESULT_SIZE = 16384,
-	WARM_UP = 2,
-	PASSES = 7,
-	SIDES = 2,
 };
 
 struct bench_row {
@@ -142,6 +142,21 @@ static int compare(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+void bench_figure(struct bench_figure *figure, u64 passes[BENCH_PASSES])
+{
+	sort(passes, BENCH_PASSES, sizeof(*passes), compare, NULL);
+	figure->median = passes[BENCH_PASSES / 2];
+	figure->least = passes[0];
+	figure->most = passes[BENCH_PASSES - 1];
+}
+
+void bench_fact(const char *key, const struct bench_figure *figure, u64 budget,
+		const char *what)
+{
+	bench_say("fact %s %llu %llu %llu %llu %s\n", key, figure->median,
+		  figure->least, figure->most, budget, what);
+}
+
 static int one_pass(const struct bench_row *row, struct raw *raw,
 		    struct kd *kd, bool kdapl, struct bench_pass *pass)
 {
@@ -151,10 +166,11 @@ static int one_pass(const struct bench_row *row, struct raw *raw,
 static int measure(const struct bench_row *row, struct raw *raw, struct kd *kd,
 		   bool kdapl)
 {
-	u64 cost[PASSES];
+	struct bench_figure figure;
+	u64 cost[BENCH_PASSES];
 	int i, ret;
 
-	for (i = -WARM_UP; i < PASSES; i++) {
+	for (i = -BENCH_WARM_UP; i < BENCH_PASSES; i++) {
 		struct bench_pass pass = {};
 
 		ret = one_pass(row, raw, kd, kdapl, &pass);
@@ -163,10 +179,10 @@ static int measure(const struct bench_row *row, struct raw *raw, struct kd *kd,
 		if (i >= 0)
 			cost[i] = div_u64(pass.insns * 100, pass.ops);
 	}
-	sort(cost, PASSES, sizeof(*cost), compare, NULL);
+	bench_figure(&figure, cost);
 	bench_say("cost %s %s %llu %llu %llu\n", row->name,
-		  kdapl ? "kdapl" : "raw", cost[PASSES / 2], cost[0],
-		  cost[PASSES - 1]);
+		  kdapl ? "kdapl" : "raw", figure.median, figure.least,
+		  figure.most);
 	return 0;
 }
 
@@ -238,7 +254,8 @@ static int run(const char *addr, const char *what, const char *which)
 			bench_say("error in row %s: %d\n", row->name, ret);
 	}
 	if (!ret && !strcmp(what, "all")) {
-		ret = wake_run(raw, kd) ?: scale_run(raw, kd);
+		ret = wake_run(raw, kd) ?: scale_run(kd) ?:
+		      memory_run(raw, kd);
 		if (ret)
 			bench_say("error behind the rows: %d\n", ret);
 	}

@@ -150,14 +150,9 @@ static int raw_connect(struct raw *raw, struct raw_end *end, u32 peer)
 int raw_post_send(struct raw *raw, struct raw_end *end)
 {
 	struct raw_wr *ctx = &end->send_wr[end->send_head++ % BENCH_DEPTH];
-	struct ib_sge sge = {
-		.addr = raw->dma,
-		.length = BENCH_MSG,
-		.lkey = raw->lkey,
-	};
 	struct ib_send_wr wr = {
 		.wr_id = (uintptr_t)ctx,
-		.sg_list = &sge,
+		.sg_list = &raw->send_sge,
 		.num_sge = 1,
 		.opcode = IB_WR_SEND,
 		.send_flags = IB_SEND_SIGNALED,
@@ -172,14 +167,9 @@ int raw_post_send(struct raw *raw, struct raw_end *end)
 int raw_post_recv(struct raw *raw, struct raw_end *end)
 {
 	struct raw_wr *ctx = &end->recv_wr[end->recv_head++ % BENCH_DEPTH];
-	struct ib_sge sge = {
-		.addr = raw->dma + BENCH_MSG,
-		.length = BENCH_MSG,
-		.lkey = raw->lkey,
-	};
 	struct ib_recv_wr wr = {
 		.wr_id = (uintptr_t)ctx,
-		.sg_list = &sge,
+		.sg_list = &raw->recv_sge,
 		.num_sge = 1,
 	};
 
@@ -210,7 +200,6 @@ int raw_open(struct raw *raw, const struct sockaddr_storage *addr)
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
 	raw->pd = pd;
-	raw->lkey = pd->local_dma_lkey;
 	raw->buf = kzalloc(2 * BENCH_MSG, GFP_KERNEL);
 	if (!raw->buf)
 		return -ENOMEM;
@@ -218,6 +207,12 @@ int raw_open(struct raw *raw, const struct sockaddr_storage *addr)
 				     DMA_BIDIRECTIONAL);
 	if (ib_dma_mapping_error(id->device, raw->dma))
 		return -ENOMEM;
+
+	raw->send_sge.addr = raw->dma;
+	raw->send_sge.length = BENCH_MSG;
+	raw->send_sge.lkey = pd->local_dma_lkey;
+	raw->recv_sge = raw->send_sge;
+	raw->recv_sge.addr += BENCH_MSG;
 
 	ret = end_open(raw, &raw->a);
 	if (!ret)

@@ -1,44 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What many objects cost: memory of those that idle, connections made and closed,
- * and events beside many EVDs that are armed.
+ * What many objects cost: connections made and closed one after the other, and
+ * events beside many EVDs that are armed.
  */
-#include <linux/delay.h>
-#include <linux/err.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
-#include <rdma/rdma_cm.h>
 
 #include "bench.h"
 
 enum {
-	SCALE_OBJECTS = 256,
-	SCALE_EPS_PER_EVD = 64,
-	/* Until all that is freed behind grace periods is free. */
-	SCALE_SETTLE_MS = 20000,
 	SCALE_ARMED = 1024,
 	SCALE_CONNECTS = 32,
-	/* The CQ of an EVD of BENCH_QLEN, and the QP of an EP of BENCH_DEPTH. */
-	SCALE_CQE = 2 * BENCH_QLEN + 16,
-	SCALE_EXTRA_SEND = 4,
-	SCALE_EXTRA_RECV = 1,
+	SCALE_PERCENT = 5,	/* that the cost of an event may grow */
 };
 
-static long free_bytes(void)
-{
-	struct sysinfo info;
-
-	si_meminfo(&info);
-	return info.freeram * PAGE_SIZE;
-}
-
 static void ignore_upcall(void *data, const struct dat_event *event, bool more)
-{
-}
-
-static void ignore_comp(struct ib_cq *cq, void *context)
 {
 }
 
@@ -64,104 +42,6 @@ static void evds_free(struct dat_evd **evds, int count)
 	for (i = 0; i < count; i++)
 		if (evds[i])
 			dat_evd_free(evds[i]);
-}
-
-static int evd_memory(struct raw *raw, struct kd *kd)
-{
-	struct ib_cq_init_attr attr = { .cqe = SCALE_CQE };
-	long before, evd, cq;
-	void **obj;
-	int ret, i;
-
-	obj = kcalloc(SCALE_OBJECTS, sizeof(*obj), GFP_KERNEL);
-	if (!obj)
-		return -ENOMEM;
-	msleep(SCALE_SETTLE_MS);
-	before = free_bytes();
-	ret = evds_create(kd, (struct dat_evd **)obj, SCALE_OBJECTS, BENCH_QLEN,
-			  DAT_UPCALL_DISABLE);
-	evd = before - free_bytes();
-	evds_free((struct dat_evd **)obj, SCALE_OBJECTS);
-	msleep(SCALE_SETTLE_MS);
-
-	before = free_bytes();
-	for (i = 0; i < SCALE_OBJECTS; i++)
-		obj[i] = ib_create_cq(raw->id->device, ignore_comp, NULL, NULL,
-				      &attr);
-	cq = before - free_bytes();
-	for (i = 0; i < SCALE_OBJECTS; i++)
-		if (!IS_ERR(obj[i]))
-			ib_destroy_cq(obj[i]);
-	kfree(obj);
-	if (!ret) {
-		bench_say("fact evd_bytes %ld bytes for an EVD of %d events and its CQ\n",
-			  evd / SCALE_OBJECTS, BENCH_QLEN);
-		bench_say("fact cq_bytes %ld bytes for a CQ of %d completions\n",
-			  cq / SCALE_OBJECTS, SCALE_CQE);
-	}
-	return ret;
-}
-
-static int ep_memory(struct raw *raw, struct kd *kd)
-{
-	struct ib_qp_init_attr attr = {
-		.qp_type = IB_QPT_RC,
-		.sq_sig_type = IB_SIGNAL_REQ_WR,
-		.send_cq = raw->a.send_cq,
-		.recv_cq = raw->a.recv_cq,
-		.cap = {
-			.max_send_wr = BENCH_DEPTH + SCALE_EXTRA_SEND,
-			.max_recv_wr = BENCH_DEPTH + SCALE_EXTRA_RECV,
-			.max_send_sge = 1,
-			.max_recv_sge = 1,
-		},
-		.port_num = raw->id->port_num,
-	};
-	struct kd_end *ends;
-	long before, ep, qp;
-	struct dat_evd *evds[2 * SCALE_OBJECTS / SCALE_EPS_PER_EVD] = {};
-	struct ib_qp **qps;
-	int ret, i, set;
-
-	ends = kcalloc(SCALE_OBJECTS, sizeof(*ends), GFP_KERNEL);
-	qps = kcalloc(SCALE_OBJECTS, sizeof(*qps), GFP_KERNEL);
-	ret = -ENOMEM;
-	if (!ends || !qps)
-		goto out_free;
-	ret = evds_create(kd, evds, ARRAY_SIZE(evds),
-			  SCALE_EPS_PER_EVD * (BENCH_DEPTH + 8),
-			  DAT_UPCALL_DISABLE);
-	before = free_bytes();
-	for (i = 0; !ret && i < SCALE_OBJECTS; i++) {
-		set = i / SCALE_EPS_PER_EVD;
-		ends[i].recv_evd = evds[2 * set];
-		ends[i].send_evd = evds[2 * set + 1];
-		ret = kd_ep(kd, &ends[i]);
-	}
-	ep = before - free_bytes();
-	for (i = 0; i < SCALE_OBJECTS; i++)
-		if (ends[i].ep)
-			dat_ep_free(ends[i].ep);
-	evds_free(evds, ARRAY_SIZE(evds));
-	msleep(SCALE_SETTLE_MS);
-
-	before = free_bytes();
-	for (i = 0; i < SCALE_OBJECTS; i++)
-		qps[i] = ib_create_qp(raw->pd, &attr);
-	qp = before - free_bytes();
-	for (i = 0; i < SCALE_OBJECTS; i++)
-		if (!IS_ERR(qps[i]))
-			ib_destroy_qp(qps[i]);
-	if (!ret) {
-		bench_say("fact ep_bytes %ld bytes for an EP of %d+%d requests and its QP\n",
-			  ep / SCALE_OBJECTS, BENCH_DEPTH, BENCH_DEPTH);
-		bench_say("fact qp_bytes %ld bytes for a QP of as many requests, of one segment\n",
-			  qp / SCALE_OBJECTS);
-	}
-out_free:
-	kfree(qps);
-	kfree(ends);
-	return ret;
 }
 
 static int connect_once(struct kd *kd, struct kd_end *from, struct kd_end *to)
@@ -193,8 +73,9 @@ out_free:
 static int connect_rate(struct kd *kd)
 {
 	struct kd_end from = {}, to = {};
-	u64 begin, ns;
-	int ret, i;
+	u64 begin, rate[BENCH_PASSES];
+	struct bench_figure figure;
+	int ret, i, pass;
 
 	/* EVDs with room for another EP each. */
 	ret = dat_evd_kcreate(kd->ia, BENCH_QLEN, DAT_UPCALL_DISABLE, NULL,
@@ -207,51 +88,84 @@ static int connect_rate(struct kd *kd)
 		goto out_free;
 	to = from;
 
-	begin = ktime_get_ns();
-	for (i = 0; !ret && i < SCALE_CONNECTS; i++)
-		ret = connect_once(kd, &from, &to);
-	ns = ktime_get_ns() - begin;
-	if (!ret)
-		bench_say("fact connects %llu connects and closes per virtual second\n",
-			  div64_u64((u64)SCALE_CONNECTS * NSEC_PER_SEC, ns));
+	for (pass = -BENCH_WARM_UP; !ret && pass < BENCH_PASSES; pass++) {
+		begin = ktime_get_ns();
+		for (i = 0; !ret && i < SCALE_CONNECTS; i++)
+			ret = connect_once(kd, &from, &to);
+		if (pass >= 0)
+			rate[pass] = div64_u64((u64)SCALE_CONNECTS * NSEC_PER_SEC,
+					       ktime_get_ns() - begin);
+	}
+	if (!ret) {
+		bench_figure(&figure, rate);
+		bench_fact("connects", &figure, 0,
+			   "connects and closes per virtual second");
+	}
 	dat_evd_free(from.send_evd);
 out_free:
 	dat_evd_free(from.recv_evd);
 	return ret;
 }
 
+static int one_step(struct kd *kd, struct bench_figure *figure)
+{
+	u64 cost[BENCH_PASSES];
+	int i, ret;
+
+	for (i = -BENCH_WARM_UP; i < BENCH_PASSES; i++) {
+		struct bench_pass pass = {};
+
+		ret = kd_row_upcall(kd, &pass);
+		if (ret)
+			return ret;
+		if (i >= 0)
+			cost[i] = div_u64(pass.insns, pass.ops);
+	}
+	bench_figure(figure, cost);
+	return 0;
+}
+
 /* Ping-pong by upcall beside so many EVDs that are armed and stay idle. */
 static int beside_armed(struct kd *kd)
 {
-	static const int steps[] = { 1, 16, 256, SCALE_ARMED };
+	static const struct {
+		int armed;
+		const char *key;
+		const char *what;
+	} steps[] = {
+		{ 1, "armed_1", "ping-pong by upcall, 1 idle EVD armed" },
+		{ 16, "armed_16", "ping-pong by upcall, 16 idle EVDs armed" },
+		{ 256, "armed_256", "ping-pong by upcall, 256 idle EVDs armed" },
+		{ SCALE_ARMED, "armed_1024",
+		  "ping-pong by upcall, 1,024 idle EVDs armed" },
+	};
+	struct bench_figure figure;
 	struct dat_evd **evds;
-	int ret = 0, i, j, have = 0;
+	int ret = 0, i, have = 0;
+	u64 most = 0;
 
 	evds = kvcalloc(SCALE_ARMED, sizeof(*evds), GFP_KERNEL);
 	if (!evds)
 		return -ENOMEM;
 	for (i = 0; !ret && i < ARRAY_SIZE(steps); i++) {
-		struct bench_pass pass = {};
-
-		ret = evds_create(kd, evds + have, steps[i] - have, 1,
+		ret = evds_create(kd, evds + have, steps[i].armed - have, 1,
 				  DAT_UPCALL_NOTIFY);
-		have = steps[i];
-		for (j = 0; !ret && j < 3; j++) {
-			pass = (struct bench_pass){};
-			ret = kd_row_upcall(kd, &pass);
-		}
+		have = steps[i].armed;
 		if (!ret)
-			bench_say("fact armed_%d %llu ping-pong by upcall, %d idle EVDs armed\n",
-				  steps[i], div_u64(pass.insns, pass.ops),
-				  steps[i]);
+			ret = one_step(kd, &figure);
+		if (ret)
+			break;
+		bench_fact(steps[i].key, &figure, most, steps[i].what);
+		if (!most)
+			most = div_u64(figure.median * (100 + SCALE_PERCENT),
+				       100);
 	}
 	evds_free(evds, have);
 	kvfree(evds);
 	return ret;
 }
 
-int scale_run(struct raw *raw, struct kd *kd)
+int scale_run(struct kd *kd)
 {
-	return evd_memory(raw, kd) ?: ep_memory(raw, kd) ?:
-	       connect_rate(kd) ?: beside_armed(kd);
+	return connect_rate(kd) ?: beside_armed(kd);
 }

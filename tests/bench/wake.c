@@ -254,7 +254,8 @@ static void drain_sends(struct wake *wake)
 		;
 }
 
-static int wake_one(struct wake *wake, int burst)
+/* One pass: WAKE_COUNT completions. */
+static int wake_pass(struct wake *wake, int burst)
 {
 	int ret = 0, i;
 
@@ -279,14 +280,43 @@ static int wake_one(struct wake *wake, int burst)
 	kthread_stop(wake->task);
 	kd_disable(&wake->kd->b);
 	drain_sends(wake);
-	if (!ret)
-		ret = wake->result;
-	if (!ret)
-		bench_say("wake %s %d %u %llu %u\n", wake->name, burst,
-			  wake->upcalls * 1000 / WAKE_COUNT,
-			  wake->switches * 1000 / WAKE_COUNT,
-			  wake->racing * 1000 / WAKE_COUNT);
-	return ret;
+	return ret ? ret : wake->result;
+}
+
+/* What the passes counted, for 1,000 completions. */
+static void wake_say(u64 passes[BENCH_PASSES])
+{
+	struct bench_figure figure;
+
+	bench_figure(&figure, passes);
+	bench_say(" %llu %llu %llu", figure.median * 1000 / WAKE_COUNT,
+		  figure.least * 1000 / WAKE_COUNT,
+		  figure.most * 1000 / WAKE_COUNT);
+}
+
+static int wake_one(const struct wake *form, int burst)
+{
+	u64 upcalls[BENCH_PASSES], switches[BENCH_PASSES], racing[BENCH_PASSES];
+	int ret, i;
+
+	for (i = -BENCH_WARM_UP; i < BENCH_PASSES; i++) {
+		struct wake wake = *form;
+
+		ret = wake_pass(&wake, burst);
+		if (ret)
+			return ret;
+		if (i < 0)
+			continue;
+		upcalls[i] = wake.upcalls;
+		switches[i] = wake.switches;
+		racing[i] = wake.racing;
+	}
+	bench_say("wake %s %d", form->name, burst);
+	wake_say(upcalls);
+	wake_say(switches);
+	wake_say(racing);
+	bench_say("\n");
+	return 0;
 }
 
 int wake_run(struct raw *raw, struct kd *kd)
@@ -306,7 +336,7 @@ int wake_run(struct raw *raw, struct kd *kd)
 	kd->b.handler = busy_upcall;
 	for (i = 0; i < ARRAY_SIZE(forms); i++) {
 		for (j = 0; !ret && j < ARRAY_SIZE(bursts); j++) {
-			struct wake wake = {
+			const struct wake form = {
 				.name = forms[i].name,
 				.work = forms[i].work,
 				.raw = raw,
@@ -314,7 +344,7 @@ int wake_run(struct raw *raw, struct kd *kd)
 			};
 
 			raw->b.handler = forms[i].raw;
-			ret = wake_one(&wake, bursts[j]);
+			ret = wake_one(&form, bursts[j]);
 		}
 	}
 	kd->b.handler = NULL;
