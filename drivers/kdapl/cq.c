@@ -17,6 +17,7 @@
 #include "ep.h"
 #include "errno.h"
 #include "evd.h"
+#include "frmr.h"
 #include "ia.h"
 #include "kunit.h"
 #include "lmr.h"
@@ -109,6 +110,23 @@ static noinline void cq_ext_event_locked(struct dat_evd *evd,
 					       wr->op);
 }
 
+/* The same for one that another completion proves done; 1: a credit is free. */
+static noinline u32 cq_reclaim_rare_locked(struct dat_evd *evd,
+					   struct kdapl_queue *queue,
+					   struct kdapl_wr *wr)
+{
+	static const struct ib_wc flushed = { .status = IB_WC_WR_FLUSH_ERR };
+	bool held = wr->flags & KDAPL_WR_HELD;
+
+	if (wr->flags & KDAPL_WR_MEM)
+		kdapl_frmr_done_locked(wr, held ? IB_WC_WR_FLUSH_ERR :
+						  IB_WC_SUCCESS);
+	if (!held || wr->flags & KDAPL_WR_SILENT)
+		return 1;
+	cq_ext_event_locked(evd, queue, wr, &flushed);
+	return 0;
+}
+
 /*
  * What stands in front of a completed request is done too: suppressed, then it
  * has succeeded, or held back from the QP while the peer was closing.
@@ -116,14 +134,13 @@ static noinline void cq_ext_event_locked(struct dat_evd *evd,
 static void cq_reclaim_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 			      u32 done)
 {
-	static const struct ib_wc flushed = { .status = IB_WC_WR_FLUSH_ERR };
 	u32 released = queue->released;
-	const struct kdapl_wr *wr;
+	struct kdapl_wr *wr;
 
 	while (queue->tail != done) {
 		wr = &queue->wr[queue->tail & queue->mask];
-		if (unlikely(wr->flags & KDAPL_WR_HELD))
-			cq_ext_event_locked(evd, queue, wr, &flushed);
+		if (unlikely(wr->flags & (KDAPL_WR_HELD | KDAPL_WR_MEM)))
+			released += cq_reclaim_rare_locked(evd, queue, wr);
 		else if (!(wr->flags & KDAPL_WR_INTERNAL))
 			released++;
 		WRITE_ONCE(queue->tail, queue->tail + 1);
@@ -132,7 +149,23 @@ static void cq_reclaim_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 	smp_store_release(&queue->released, released);
 }
 
-/* kdapl's own requests, and those of the extensions. */
+/*
+ * A registration or invalidation that is not a suppressed success. Its MR first:
+ * whoever sees the event may use it again.
+ */
+static void cq_mem_locked(struct dat_evd *evd, struct kdapl_queue *queue,
+			  struct kdapl_wr *wr, const struct ib_wc *wc)
+{
+	kdapl_frmr_done_locked(wr, wc->status);
+	if (wr->flags & KDAPL_WR_SILENT)
+		/* Pairs with the acquire of a poster in search of a credit. */
+		smp_store_release(&queue->released, queue->released + 1);
+	else
+		cq_event_locked(evd, queue, wr, wc);
+	WRITE_ONCE(queue->tail, queue->tail + 1);
+}
+
+/* kdapl's own requests, those of the extensions, and those on MRs. */
 static noinline void cq_special_locked(struct dat_evd *evd,
 				       struct kdapl_queue *queue,
 				       struct kdapl_wr *wr,
@@ -145,6 +178,8 @@ static noinline void cq_special_locked(struct dat_evd *evd,
 	} else if (wr->flags & KDAPL_WR_SUPPRESS &&
 		   wc->status == IB_WC_SUCCESS) {
 		cq_reclaim_locked(evd, queue, queue->tail + 1);
+	} else if (wr->flags & KDAPL_WR_MEM) {
+		cq_mem_locked(evd, queue, wr, wc);
 	} else {
 		cq_ext_event_locked(evd, queue, wr, wc);
 		WRITE_ONCE(queue->tail, queue->tail + 1);
@@ -182,7 +217,8 @@ void kdapl_cq_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 
 	trace_kdapl_dto_complete(ep->obj.id, wr->op, wc->status);
 
-	if (unlikely(wr->flags & (KDAPL_WR_INTERNAL | KDAPL_WR_EXT))) {
+	if (unlikely(wr->flags & (KDAPL_WR_INTERNAL | KDAPL_WR_EXT |
+				 KDAPL_WR_MEM))) {
 		cq_special_locked(evd, queue, wr, wc);
 	} else if (wr->flags & KDAPL_WR_SUPPRESS &&
 		   wc->status == IB_WC_SUCCESS) {

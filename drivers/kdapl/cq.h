@@ -48,12 +48,12 @@ static __always_inline u32 kdapl_cq_fetch_locked(struct dat_evd *evd)
  * with no flags but @flags, of an EP whose close waits
  * for nothing.
  */
-static __always_inline bool kdapl_cq_plain(const struct ib_wc *wc, u8 flags)
+static __always_inline bool kdapl_cq_plain(const struct ib_wc *wc, u16 flags)
 {
 	const struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
 	const struct kdapl_queue *queue = wr->queue;
 
-	if (unlikely(wr->pos != (u16)queue->tail || wr->flags & (u8)~flags))
+	if (unlikely(wr->pos != (u16)queue->tail || wr->flags & (u16)~flags))
 		return false;
 	return likely(!((u32)wc->status | (u32)READ_ONCE(queue->ep->phase)));
 }
@@ -63,7 +63,8 @@ static inline bool kdapl_cq_makes_event(const struct ib_wc *wc)
 {
 	const struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
 
-	return !(wr->flags & (KDAPL_WR_INTERNAL | KDAPL_WR_SUPPRESS));
+	return !(wr->flags & (KDAPL_WR_INTERNAL | KDAPL_WR_SUPPRESS |
+			      KDAPL_WR_SILENT));
 }
 
 #endif /* _KDAPL_CQ_H */

@@ -19,6 +19,7 @@
 #include "cq.h"
 #include "ep.h"
 #include "evd.h"
+#include "frmr.h"
 #include "queue.h"
 #include "trace.h"
 
@@ -49,7 +50,7 @@ static __always_inline bool dequeue_short_locked(struct dat_evd *evd,
 						 const struct ib_wc *wc,
 						 struct dat_event *event)
 {
-	const struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
+	struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
 	struct dat_dto_completion_event_data *dto =
 		&event->event_data.dto_completion_event_data;
 	struct kdapl_queue *queue = wr->queue;
@@ -58,10 +59,14 @@ static __always_inline bool dequeue_short_locked(struct dat_evd *evd,
 
 	/* Events that are traced take the long way. */
 	if (static_branch_unlikely(&dequeue_traced) ||
-	    unlikely(!kdapl_cq_plain(wc, KDAPL_WR_UNSIGNALLED)))
+	    unlikely(!kdapl_cq_plain(wc, KDAPL_WR_UNSIGNALLED |
+					 KDAPL_WR_MEM | KDAPL_WR_INV)))
 		return false;
 	if (queue->request) {
 		dto->transfered_length = wr->len;
+		/* Its MR first: whoever sees the event may use it again. */
+		if (unlikely(wr->flags & KDAPL_WR_MEM))
+			kdapl_frmr_done_locked(wr, IB_WC_SUCCESS);
 	} else {
 		if (unlikely(wc->wc_flags & KDAPL_WC_RARE))
 			return false;

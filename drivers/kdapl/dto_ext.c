@@ -14,6 +14,7 @@
 #include "dto.h"
 #include "ep.h"
 #include "evd.h"
+#include "frmr.h"
 #include "ia.h"
 #include "lmr.h"
 #include "queue.h"
@@ -64,7 +65,7 @@ static int ext_post_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 		return kdapl_ep_post_error(ep, true);
 	if (!kdapl_dto_has_credit(queue))
 		return -ENOSPC;
-	ret = kdapl_lmr_index_sge(ep->obj.ia, ep->config.pz, iov, num,
+	ret = kdapl_lmr_index_sge(ep->obj.ia, ep->config.pz, ep, iov, num,
 				  ext->need, queue->sge, ep->max_sge_send,
 				  &queue->total);
 	if (ret < 0)
@@ -356,6 +357,7 @@ void kdapl_ext_recv_event_locked(struct kdapl_slot *slot,
 	if (wc->wc_flags & IB_WC_WITH_INVALIDATE) {
 		dto->operation = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 		dto->rmr_context = wc->ex.invalidate_rkey;
+		kdapl_frmr_invalidated(dto->ep_handle, dto->rmr_context);
 	} else if (wc->opcode == IB_WC_RECV_RDMA_WITH_IMM) {
 		dto->operation = (enum dat_dtos)DAT_IB_DTO_RECV_IMMED;
 		ext_data(slot, DAT_IB_RDMA_WRITE_IMMED_DATA,

@@ -58,7 +58,7 @@ static __always_inline int dto_sge(struct kdapl_queue *queue,
 		queue->total = iov->segment_length;
 		return 1;
 	}
-	return kdapl_lmr_index_sge(ep->obj.ia, ep->config.pz, iov, num, need,
+	return kdapl_lmr_index_sge(ep->obj.ia, ep->config.pz, ep, iov, num, need,
 				   queue->sge, max_sge, &queue->total);
 }
 

@@ -102,6 +102,7 @@ static void ia_release(struct kdapl_obj *obj)
 	/* No post can look at it: each of them has an EP, and that the IA. */
 	kvfree(rcu_dereference_protected(ia->lmr_table, 1));
 	ida_destroy(&ia->lmr_ida);
+	xa_destroy(&ia->frmrs);
 	put_net(ia->net);
 	kfree(ia);
 }
@@ -121,7 +122,9 @@ static struct dat_ia *ia_alloc(struct net *net, const struct kdapl_port *port)
 	INIT_LIST_HEAD(&ia->device_node);
 	INIT_LIST_HEAD(&ia->debugfs_node);
 	mutex_init(&ia->lmr_mutex);
+	mutex_init(&ia->reserved_mutex);
 	ida_init(&ia->lmr_ida);
+	xa_init(&ia->frmrs);
 	/* The gate, and dat_ia_open() itself. */
 	refcount_set(&ia->callers, 2);
 	init_completion(&ia->idle);
@@ -200,6 +203,7 @@ static void ia_finish(struct dat_ia *ia)
 		kdapl_obj_put(obj);
 	}
 
+	kdapl_lmr_put_reserved(ia);
 	kdapl_registry_detach(ia);
 	if (async_evd) {
 		kdapl_evd_purge(async_evd, ia);

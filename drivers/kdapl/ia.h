@@ -8,6 +8,7 @@
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/socket.h>
+#include <linux/xarray.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_verbs.h>
 
@@ -82,6 +83,9 @@ struct dat_ia {
 	struct mutex lmr_mutex;		/* changes of the table */
 	struct ida lmr_ida;
 	u8 lmr_uses;
+	struct mutex reserved_mutex;	/* guards the next; outside lmr_mutex */
+	struct dat_lmr *reserved_lmr;	/* made at first use */
+	struct xarray frmrs;		/* struct kdapl_frmr by key >> 8 */
 
 	struct dat_evd *async_evd;
 	struct ib_event_handler event_handler;

@@ -16,6 +16,7 @@
 #include "ep.h"
 #include "ia.h"
 #include "kunit.h"
+#include "lmr.h"
 #include "main.h"
 #include "queue.h"
 
@@ -63,13 +64,6 @@ static int ia_max_dto(const struct ib_device_attr *dev)
 		   KDAPL_QUEUE_EXTRA_SEND, 0);
 }
 
-static u64 ia_max_mr_bytes(const struct ib_device_attr *dev)
-{
-	u64 pages = (u64)dev->max_fast_reg_page_list_len * PAGE_SIZE;
-
-	return dev->max_mr_size ? min(dev->max_mr_size, pages) : pages;
-}
-
 static void ia_fill_attr(struct dat_ia *ia, struct dat_ia_attr *attr)
 {
 	const struct ib_device_attr *dev = &ia->dev_attr;
@@ -104,7 +98,7 @@ static void ia_fill_attr(struct dat_ia *ia, struct dat_ia_attr *attr)
 
 	attr->max_lmrs = dev->max_mr;
 	attr->max_rmrs = dev->max_mr;
-	attr->max_lmr_block_size = min_t(u64, ia_max_mr_bytes(dev), U32_MAX);
+	attr->max_lmr_block_size = min_t(u64, kdapl_lmr_max_bytes(dev), U32_MAX);
 	attr->max_lmr_virtual_address = U64_MAX;
 	attr->max_rmr_target_address = U64_MAX;
 	attr->max_pzs = dev->max_pd;
@@ -132,14 +126,18 @@ static void ia_fill_provider(struct dat_ia *ia, struct dat_provider_attr *attr)
 	attr->dapl_version_major = DAT_VERSION_MAJOR;
 	attr->dapl_version_minor = DAT_VERSION_MINOR;
 	/* A mask; VIRTUAL, whose value is 0, is always supported. */
-	attr->lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL;
+	attr->lmr_mem_types_supported =
+		DAT_MEM_TYPE_LMR | DAT_MEM_TYPE_PHYSICAL |
+		DAT_MEM_TYPE_PLATFORM | DAT_MEM_TYPE_IA |
+		DAT_MEM_TYPE_BYPASS | DAT_MEM_TYPE_PHYSICAL_VAR_PAGES;
 	attr->iov_ownership_on_return = DAT_IOV_CONSUMER;
 	attr->dat_qos_supported = DAT_QOS_BEST_EFFORT;
 	attr->completion_flags_supported =
 		DAT_COMPLETION_SUPPRESS_FLAG |
 		DAT_COMPLETION_SOLICITED_WAIT_FLAG |
 		DAT_COMPLETION_UNSIGNALLED_FLAG |
-		DAT_COMPLETION_BARRIER_FENCE_FLAG;
+		DAT_COMPLETION_BARRIER_FENCE_FLAG |
+		DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG;
 	attr->is_thread_safe = true;
 	attr->max_private_data_size = kdapl_connect_max_pdata(ia);
 	attr->supports_multipath = false;
@@ -162,7 +160,8 @@ static void ia_fill_provider(struct dat_ia *ia, struct dat_provider_attr *attr)
 	attr->rdma_read_lmr_rmr_context_exposure = ia->iwarp;
 	attr->rmr_scope_supported = DAT_RMR_SCOPE_PZ;
 	attr->is_interrupt_safe = true;
-	attr->fmr_supported = false;
+	attr->fmr_supported = ia->dev_attr.device_cap_flags &
+			      IB_DEVICE_MEM_MGT_EXTENSIONS;
 	attr->lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ;
 	attr->ha_supported = false;
 	attr->ha_loadbalancing = DAT_HA_LB_NONE;

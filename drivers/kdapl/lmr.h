@@ -9,10 +9,13 @@
 #include <dat/dat.h>
 
 #include "ep.h"
+#include "frmr.h"
 #include "ia.h"
+#include "lmr_region.h"
 #include "obj.h"
 
 struct dat_pz;
+struct kdapl_pool_fmr;
 
 /* What makes an LMR need an MR for the peer. */
 #define KDAPL_LMR_REMOTE	(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
@@ -28,12 +31,13 @@ enum kdapl_lmr_state {
 /**
  * struct dat_lmr - registered memory
  * @obj: common head
- * @pz: its protection zone (a user of it)
+ * @pz: its protection zone (a user of it); NULL: any, the IA's reserved LMR
  * @context: what triplets carry: index in ia->lmr_table << 8 | a count of its uses
  * @priv: what may be done with it
  * @deny: what stops a post from taking the short way: the privileges that it
  *	lacks, and enum kdapl_lmr_need
  * @va: first address that triplets may name
+ * @start: what @va is, or would be, with DAT_VA_TYPE_VA
  * @length: bytes behind @va
  * @lkey: of local scatter/gather entries
  * @base: their address for @va, unless @pages is set
@@ -51,13 +55,21 @@ enum kdapl_lmr_state {
  * @sgl: the memory
  * @nents: entries of @sgl
  * @mapped: entries after DMA mapping; 0: not mapped
+ * @own_map: the mapping is kdapl's, not the consumer's
+ * @page_size: of @mr
+ * @fr: of dat_lmr_allocate(), whose registrations come and go; else NULL
+ * @fmr_length: of the same: bytes of the last registration
+ * @pool_fmr: of the same: it belongs to a pool
+ * @scope: of the same: which EPs may use it
  * @state: under pz->lmr_lock
  * @deferred: on pz->deferred
  * @carrier: the EP that a posted registration goes through
  * @rcu: for the grace period
  *
  * Read by posts under RCU; freed after a grace period. Immutable while it can
- * be found, but for what is under the PZ's lock.
+ * be found, but for what is under the PZ's lock; with @fr, between two
+ * registrations: @length is 0 then. Local use of such memory goes through the
+ * MR, so the adapter itself would notice a post that has read a mixture.
  */
 struct dat_lmr {
 	struct kdapl_obj obj;
@@ -66,6 +78,7 @@ struct dat_lmr {
 	u32 priv;			/* enum dat_mem_priv_flags */
 	u32 deny;
 	u64 va;
+	u64 start;
 	u64 length;
 	u32 lkey;
 	u64 base;
@@ -83,6 +96,13 @@ struct dat_lmr {
 	struct scatterlist *sgl;
 	unsigned int nents;
 	unsigned int mapped;
+	bool own_map;
+	u32 page_size;
+
+	struct kdapl_frmr *fr;
+	u64 fmr_length;
+	struct kdapl_pool_fmr *pool_fmr;
+	enum dat_lmr_scope scope;
 
 	enum kdapl_lmr_state state;
 	struct list_head deferred;
@@ -97,6 +117,14 @@ enum kdapl_lmr_need {
 	/* iWARP: the sink of an RDMA read must lie in a registered MR. */
 	KDAPL_LMR_NEED_MR = 0x20000,
 };
+
+/* Bytes of one registration that starts at a page. */
+static inline u64 kdapl_lmr_max_bytes(const struct ib_device_attr *dev)
+{
+	u64 pages = (u64)dev->max_fast_reg_page_list_len * PAGE_SIZE;
+
+	return dev->max_mr_size ? min(dev->max_mr_size, pages) : pages;
+}
 
 /* Grows by copying, and is freed after a grace period. */
 struct kdapl_lmr_table {
@@ -179,10 +207,11 @@ kdapl_lmr_build_window(struct dat_ep *ep, struct kdapl_queue *queue,
 
 /*
  * Turns @num consumer segments into at most @max_sge entries, checking PZ,
- * range and privilege. Returns the number of entries or a negative errno;
- * *total is the sum of the lengths in bytes. Under a spinlock.
+ * range and privilege; @ep is NULL for an SRQ. Returns the number of entries or
+ * a negative errno; *total is the sum of the lengths in bytes. Under a spinlock.
  */
 int kdapl_lmr_index_sge(const struct dat_ia *ia, const struct dat_pz *pz,
+			const struct dat_ep *ep,
 			const struct dat_lmr_triplet *iov, int num, u32 need,
 			struct ib_sge *sge, int max_sge, u32 *total);
 /*
@@ -199,17 +228,50 @@ int kdapl_lmr_index_get(struct dat_lmr *lmr);
 void kdapl_lmr_index_show(struct dat_lmr *lmr, struct dat_lmr *entry);
 /* Posts that have found it may go on until a grace period has passed. */
 void kdapl_lmr_index_put(struct dat_lmr *lmr);
-/* lmr_mem.c: the pages as a list; their MR, if one is needed. Both sleep. */
-int kdapl_lmr_mem_build(struct dat_lmr *lmr, unsigned long start, u64 length);
-int kdapl_lmr_mem_register(struct dat_lmr *lmr, u64 npages);
+/* enum ib_access_flags of an MR for these privileges. */
+int kdapl_lmr_mem_access(const struct dat_ia *ia, u32 priv);
+/*
+ * Whether an MR can give memory at @addr the address @va: a page list says where
+ * the pages are, the low bits of the iova where in the first one it starts; of
+ * rxe alone it is known that it takes any iova.
+ */
+bool kdapl_lmr_mem_congruent(const struct dat_ia *ia, u64 va, u64 addr);
+/* lmr_mem.c: the pages as a list; their MR, if one is needed. All sleep. */
+int kdapl_lmr_mem_build(struct dat_lmr *lmr, const struct kdapl_region *region);
+int kdapl_lmr_mem_copy(struct dat_lmr *lmr, const struct dat_lmr *source);
+int kdapl_lmr_mem_register(struct dat_lmr *lmr);
 /* No MR may name the memory any more. */
 void kdapl_lmr_mem_unmap(struct dat_lmr *lmr);
 /* lmr_defer.c */
 int kdapl_lmr_defer(struct dat_lmr *lmr);
 void kdapl_lmr_defer_cancel(struct dat_lmr *lmr);
 enum kdapl_lmr_state kdapl_lmr_defer_state(struct dat_lmr *lmr);
+/* lmr_fmr.c: fast registration, for consumers and pools */
+struct kdapl_lmr_fmr {
+	struct kdapl_region region;
+	enum dat_mem_priv_flags priv;
+	enum dat_va_type va_type;
+	u64 va;			/* the address of the first byte; 0: its own */
+};
+
+/* -EBUSY, -EAGAIN, ...: see dat_lmr_fmr(). Any context. */
+int kdapl_lmr_fmr_post(struct dat_lmr *lmr, struct dat_ep *ep,
+		       const struct kdapl_lmr_fmr *fmr,
+		       struct kdapl_frmr_req *req);
+/* Sleeps; inside the gate. */
+int kdapl_lmr_allocate(struct dat_ia *ia, struct dat_pz *pz, int max_pages,
+		       enum dat_lmr_scope scope, struct dat_lmr **lmr);
+/* For kdapl_obj_init(). */
+void kdapl_lmr_release(struct kdapl_obj *obj);
 /* Idempotent; sleeps. */
 void kdapl_lmr_remove_device(struct dat_lmr *lmr);
+/* lmr_ia.c: the reserved LMR of an IA that closes, if it has one. Sleeps. */
+void kdapl_lmr_put_reserved(struct dat_ia *ia);
+/*
+ * The end of one that no list has and no request names: inside the gate, or
+ * after removal. Sleeps.
+ */
+void kdapl_lmr_drop(struct dat_lmr *lmr);
 /* As dat_lmr_free(), for dat_ia_close(ABRUPT). */
 void kdapl_lmr_destroy(struct dat_lmr *lmr);
 

@@ -140,6 +140,7 @@ static noinline int index_split(const struct dat_lmr *lmr, u64 off, u32 len,
 }
 
 int kdapl_lmr_index_sge(const struct dat_ia *ia, const struct dat_pz *pz,
+			const struct dat_ep *ep,
 			const struct dat_lmr_triplet *iov, int num, u32 need,
 			struct ib_sge *sge, int max_sge, u32 *total)
 {
@@ -159,7 +160,9 @@ int kdapl_lmr_index_sge(const struct dat_ia *ia, const struct dat_pz *pz,
 		off = iov->virtual_address - lmr->va;
 		if (unlikely(off > lmr->length || len > lmr->length - off))
 			return -EINVAL;
-		if (unlikely(lmr->pz != pz))
+		if (unlikely(lmr->pz != pz && lmr->pz))
+			return -EPERM;
+		if (unlikely(lmr->scope == DAT_LMR_SCOPE_EP && lmr->fr->ep != ep))
 			return -EPERM;
 		if (unlikely(need & DAT_MEM_PRIV_ALL_FLAG & ~lmr->priv))
 			return -EACCES;
@@ -181,7 +184,8 @@ int kdapl_lmr_index_sge(const struct dat_ia *ia, const struct dat_pz *pz,
 			sge[n].lkey = lmr->mr_lkey;
 		} else {
 			sge[n].addr = lmr->base + off;
-			sge[n].lkey = lmr->lkey;
+			sge[n].lkey = lmr->pz ? lmr->lkey :
+				      pz->pd->local_dma_lkey;
 		}
 		sge[n].length = len;
 		n++;

@@ -2,88 +2,80 @@
 /*
  * kdapl: the memory of an LMR: its pages, their DMA mapping and their MR
  */
+#include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/scatterlist.h>
-#include <linux/sched/task_stack.h>
 #include <linux/slab.h>
-#include <linux/vmalloc.h>
 
 #include "ia.h"
 #include "lmr.h"
+#include "lmr_region.h"
 #include "pz.h"
 #include "reg.h"
 #include "trace.h"
 
-/* Bytes of memory of its own that the region spans in one page. */
-static unsigned int lmr_chunk(unsigned long addr, u64 left, u64 max)
+static int lmr_map(struct dat_lmr *lmr)
 {
-	u64 room = max - offset_in_page(addr);
-
-	return min(left, room);
+	lmr->mapped = lmr->own_map ?
+		      ib_dma_map_sg(lmr->obj.ia->ibdev, lmr->sgl, lmr->nents,
+				    DMA_BIDIRECTIONAL) : lmr->nents;
+	return lmr->mapped ? 0 : -ENOMEM;
 }
 
-/*
- * Only memory that stays where it is as long as it is allocated: pages of the
- * linear map and of vmalloc. The stack of a task, the data of a module, and
- * short-lived mappings of highmem are refused.
- */
-static struct page *lmr_page(unsigned long addr)
-{
-	if (is_vmalloc_addr((void *)addr))
-		return vmalloc_to_page((void *)addr);
-	if (addr >= PAGE_OFFSET && addr < (unsigned long)high_memory &&
-	    virt_addr_valid(addr))
-		return virt_to_page(addr);
-	return NULL;
-}
-
-/* The pages as a list; entries of the linear map are as long as allowed. */
-int kdapl_lmr_mem_build(struct dat_lmr *lmr, unsigned long start, u64 length)
+/* The memory as a list, DMA-mapped; entries are as long as allowed. */
+int kdapl_lmr_mem_build(struct dat_lmr *lmr, const struct kdapl_region *region)
 {
 	struct ib_device *ibdev = lmr->obj.ia->ibdev;
-	bool vmalloc = is_vmalloc_addr((void *)start);
-	u64 chunk = PAGE_SIZE;
-	unsigned long addr;
-	struct page *page;
-	u64 nents, left;
-	unsigned int i, len;
+	u32 chunk = max_t(u32, PAGE_SIZE,
+			  round_down(ib_dma_max_seg_size(ibdev), PAGE_SIZE));
+	int nents;
 
-	if (object_is_on_stack((void *)start))
-		return -EINVAL;
-	if (!vmalloc)
-		chunk = max_t(u64, PAGE_SIZE,
-			      round_down(ib_dma_max_seg_size(ibdev), PAGE_SIZE));
-
-	nents = DIV_ROUND_UP_ULL(offset_in_page(start) + length, chunk);
-	if (nents > INT_MAX)
-		return -EMSGSIZE;
-
-	for (addr = start & PAGE_MASK; addr < start + length; addr += PAGE_SIZE)
-		if (is_vmalloc_addr((void *)addr) != vmalloc ||
-		    !lmr_page(addr))
-			return -EINVAL;
-
+	nents = kdapl_region_entries(region, chunk);
+	if (nents < 0)
+		return nents;
 	lmr->sgl = kvmalloc_array(nents, sizeof(*lmr->sgl), GFP_KERNEL);
 	if (!lmr->sgl)
 		return -ENOMEM;
 	sg_init_table(lmr->sgl, nents);
+	nents = kdapl_region_fill(region, chunk, lmr->sgl, nents);
+	if (nents < 0)
+		return nents;
 	lmr->nents = nents;
+	lmr->page_size = kdapl_region_page_size(region, &lmr->obj.ia->dev_attr);
+	lmr->own_map = !kdapl_region_is_dma(region);
+	return lmr_map(lmr);
+}
 
-	addr = start;
-	left = length;
-	for (i = 0; i < nents; i++) {
-		len = lmr_chunk(addr, left, chunk);
-		page = lmr_page(addr);
-		sg_set_page(&lmr->sgl[i], page, len, offset_in_page(addr));
-		addr += len;
-		left -= len;
+/* The memory of another LMR, mapped once more. */
+int kdapl_lmr_mem_copy(struct dat_lmr *lmr, const struct dat_lmr *source)
+{
+	struct scatterlist *from = source->sgl, *to;
+	unsigned int i;
+
+	lmr->sgl = kvmalloc_array(source->nents, sizeof(*lmr->sgl), GFP_KERNEL);
+	if (!lmr->sgl)
+		return -ENOMEM;
+	sg_init_table(lmr->sgl, source->nents);
+	for (i = 0, to = lmr->sgl; i < source->nents; i++, from++, to++) {
+		if (source->own_map) {
+			sg_set_page(to, sg_page(from), from->length,
+				    from->offset);
+			continue;
+		}
+		to->length = from->length;
+		to->offset = from->offset;
+		sg_dma_address(to) = sg_dma_address(from);
+		sg_dma_len(to) = sg_dma_len(from);
 	}
-	return 0;
+	lmr->nents = source->nents;
+	lmr->page_size = source->page_size;
+	lmr->own_map = source->own_map;
+	return lmr_map(lmr);
 }
 
 void kdapl_lmr_mem_unmap(struct dat_lmr *lmr)
 {
-	if (lmr->mapped)
+	if (lmr->mapped && lmr->own_map)
 		ib_dma_unmap_sg(lmr->obj.ia->ibdev, lmr->sgl, lmr->nents,
 				DMA_BIDIRECTIONAL);
 	lmr->mapped = 0;
@@ -128,7 +120,7 @@ static int lmr_build_pages(struct dat_lmr *lmr, u64 npages)
 	return 0;
 }
 
-static int lmr_access(struct dat_ia *ia, u32 priv)
+int kdapl_lmr_mem_access(const struct dat_ia *ia, u32 priv)
 {
 	int access = 0;
 
@@ -149,8 +141,13 @@ static int lmr_access(struct dat_ia *ia, u32 priv)
 	return access;
 }
 
+bool kdapl_lmr_mem_congruent(const struct dat_ia *ia, u64 va, u64 addr)
+{
+	return !((va ^ addr) & ~PAGE_MASK) || ia->driver_id == RDMA_DRIVER_RXE;
+}
+
 /* An MR over the whole LMR, mapped, with the key that it will have. */
-static int lmr_alloc_mr(struct dat_lmr *lmr, u64 npages)
+static int lmr_alloc_mr(struct dat_lmr *lmr, u32 npages)
 {
 	struct ib_mr *mr;
 	int n;
@@ -159,7 +156,7 @@ static int lmr_alloc_mr(struct dat_lmr *lmr, u64 npages)
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 
-	n = ib_map_mr_sg(mr, lmr->sgl, lmr->mapped, NULL, PAGE_SIZE);
+	n = ib_map_mr_sg(mr, lmr->sgl, lmr->mapped, NULL, lmr->page_size);
 	if (n != lmr->mapped) {
 		ib_dereg_mr(mr);
 		return n < 0 ? n : -EMSGSIZE;
@@ -170,46 +167,54 @@ static int lmr_alloc_mr(struct dat_lmr *lmr, u64 npages)
 	return 0;
 }
 
+static u64 lmr_npages(const struct dat_lmr *lmr, u32 page_size)
+{
+	u64 offset = lmr->base & (page_size - 1);
+
+	return (offset + lmr->length + page_size - 1) >> ilog2(page_size);
+}
+
+/* 0: an MR can be had for it; else why not. */
+static int lmr_can_register(const struct dat_lmr *lmr, u64 npages)
+{
+	const struct dat_ia *ia = lmr->obj.ia;
+	u32 limit = ia->dev_attr.max_fast_reg_page_list_len;
+
+	if (!(ia->dev_attr.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS) ||
+	    !kdapl_lmr_mem_congruent(ia, lmr->va, lmr->base))
+		return -EOPNOTSUPP;
+	if (npages <= limit)
+		return 0;
+	if (lmr->priv & KDAPL_LMR_REMOTE)
+		pr_info("%s: memory of %llu pages: the device registers at most %u pages of %u bytes at a time for remote access\n",
+			ia->name, npages, limit, lmr->page_size);
+	return -EMSGSIZE;
+}
+
 /* Which way local and remote use of the mapped memory go. */
-int kdapl_lmr_mem_register(struct dat_lmr *lmr, u64 npages)
+int kdapl_lmr_mem_register(struct dat_lmr *lmr)
 {
 	struct dat_ia *ia = lmr->obj.ia;
 	bool remote = lmr->priv & KDAPL_LMR_REMOTE;
 	bool contiguous = lmr_contiguous(lmr);
 	bool loopback = kdapl_reg_has_loopback(ia);
-	bool want, congruent;
+	u64 npages;
+	bool want;
 	int ret;
 
-	lmr->access = lmr_access(ia, lmr->priv);
+	lmr->access = kdapl_lmr_mem_access(ia, lmr->priv);
 	lmr->lkey = lmr->pz->pd->local_dma_lkey;
 	lmr->base = sg_dma_address(lmr->sgl);
+	npages = lmr_npages(lmr, lmr->page_size);
 
-	/*
-	 * A page list says where the pages are, the low bits of the iova where
-	 * in the first one the region starts; of rxe alone it is known that it
-	 * takes any iova.
-	 */
-	congruent = !((lmr->va ^ lmr->base) & ~PAGE_MASK) ||
-		    ia->ibdev->ops.driver_id == RDMA_DRIVER_RXE;
 	want = remote || (contiguous ?
 			  lmr->access & IB_ACCESS_REMOTE_WRITE :
 			  loopback || lmr->access & IB_ACCESS_REMOTE_WRITE);
-
-	if (want && !(ia->dev_attr.device_cap_flags &
-		      IB_DEVICE_MEM_MGT_EXTENSIONS)) {
-		if (remote)
-			return -EOPNOTSUPP;
-		want = false;
-	}
-	if (want && !congruent) {
-		if (remote)
-			return -EOPNOTSUPP;
-		want = false;
-	}
-	if (want && npages > ia->dev_attr.max_fast_reg_page_list_len) {
-		if (remote)
-			return -EMSGSIZE;
-		want = false;
+	if (want) {
+		ret = lmr_can_register(lmr, npages);
+		if (ret && remote)
+			return ret;
+		want = !ret;
 	}
 
 	if (want) {
@@ -226,7 +231,7 @@ int kdapl_lmr_mem_register(struct dat_lmr *lmr, u64 npages)
 			lmr->lkey = lmr->mr->lkey;
 			lmr->base = lmr->va;
 		} else {
-			ret = lmr_build_pages(lmr, npages);
+			ret = lmr_build_pages(lmr, lmr_npages(lmr, PAGE_SIZE));
 			if (ret)
 				return ret;
 		}

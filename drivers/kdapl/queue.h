@@ -14,6 +14,7 @@
 struct dat_ep;
 struct dat_evd;
 struct dat_lmr;
+struct kdapl_frmr;
 struct kdapl_queue;
 
 /* Operations that never reach a consumer, numbered behind enum dat_dtos. */
@@ -28,6 +29,10 @@ enum kdapl_wr_flags {
 	KDAPL_WR_INTERNAL = 0x04,	/* no event, holds no credit */
 	KDAPL_WR_EXT = 0x08,		/* the event is an extension's */
 	KDAPL_WR_SRQ = 0x10,		/* a buffer of an SRQ: see srq.h */
+	KDAPL_WR_MEM = 0x40,		/* registers or invalidates wr->fr */
+	KDAPL_WR_INV = 0x80,		/* the latter */
+	KDAPL_WR_SILENT = 0x100,	/* MEM: no event, whatever comes of it */
+	KDAPL_WR_BIND = 0x200,		/* MEM: of an RMR, with an event of its own */
 	/* Never posted: FLUSHED when one behind it completes, or in software. */
 	KDAPL_WR_HELD = 0x20,
 };
@@ -37,18 +42,22 @@ enum kdapl_wr_flags {
  * @queue: the queue it sits in, and through it the EP; on errors nothing of a
  *	completion but status and wr_id can be trusted, and wc->qp may be gone
  * @cookie: the consumer's
+ * @fr: the MR of a request with KDAPL_WR_MEM
  * @len: bytes posted
  * @op: enum dat_dtos or enum kdapl_internal_op
  * @flags: enum kdapl_wr_flags
+ * @variant: KDAPL_WR_MEM: the last byte of the key that was registered
  * @pos: what head was when it was posted; equal to tail: it is the oldest one that
  *	is with the provider. KDAPL_QUEUE_MAX makes 16 bits enough
  */
 struct kdapl_wr {
 	struct kdapl_queue *queue;
 	union dat_context cookie;
+	struct kdapl_frmr *fr;
 	u32 len;
 	u8 op;
-	u8 flags;
+	u8 variant;
+	u16 flags;
 	u16 pos;
 };
 

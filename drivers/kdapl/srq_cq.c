@@ -62,7 +62,7 @@ static int srq_post_locked(struct dat_srq *srq, int num,
 		return -ENODEV;
 	if (atomic_read(&srq->used) >= READ_ONCE(srq->depth))
 		return -ENOSPC;
-	ret = kdapl_lmr_index_sge(srq->obj.ia, srq->pz, iov, num,
+	ret = kdapl_lmr_index_sge(srq->obj.ia, srq->pz, NULL, iov, num,
 				  DAT_MEM_PRIV_LOCAL_WRITE_FLAG, srq->sge,
 				  srq->max_sge, &total);
 	if (ret < 0)

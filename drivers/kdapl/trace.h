@@ -253,6 +253,26 @@ TRACE_EVENT(kdapl_reg,
 		  __entry->via, __entry->key, __entry->result)
 );
 
+/* An invalidation ended, or (ep's) peer sent one along with a message. */
+TRACE_EVENT(kdapl_inv,
+	TP_PROTO(u32 owner, u32 ep, u32 key, int result),
+	TP_ARGS(owner, ep, key, result),
+	TP_STRUCT__entry(
+		__field(u32, owner)
+		__field(u32, ep)
+		__field(u32, key)
+		__field(int, result)
+	),
+	TP_fast_assign(
+		__entry->owner = owner;
+		__entry->ep = ep;
+		__entry->key = key;
+		__entry->result = result;
+	),
+	TP_printk("lmr=%u ep=%u key=0x%08x result=%d", __entry->owner,
+		  __entry->ep, __entry->key, __entry->result)
+);
+
 #endif /* _KDAPL_TRACE_H */
 
 #undef TRACE_INCLUDE_PATH

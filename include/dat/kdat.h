@@ -172,5 +172,28 @@ int dat_lmr_kcreate(struct dat_ia *ia, enum dat_mem_type mem_type,
 int dat_lmr_query(struct dat_lmr *lmr, enum dat_lmr_param_mask mask,
 		  struct dat_lmr_param *param);
 int dat_lmr_free(struct dat_lmr *lmr);
+int dat_lmr_sync_rdma_read(struct dat_ia *ia,
+			   const struct dat_lmr_triplet *segments,
+			   int num_segments);
+int dat_lmr_sync_rdma_write(struct dat_ia *ia,
+			    const struct dat_lmr_triplet *segments,
+			    int num_segments);
+int dat_ia_memtype_hint(struct dat_ia *ia, enum dat_mem_type mem_type,
+			u64 length,
+			enum dat_mem_optimize_flags mem_optimization,
+			u64 *preferred_length, u64 *preferred_alignment);
+int dat_ia_reserved_lmr(struct dat_ia *ia, struct dat_lmr **lmr,
+			u32 *lmr_context);
+int dat_lmr_allocate(struct dat_ia *ia, struct dat_pz *pz, int max_pages,
+		     enum dat_lmr_scope scope, struct dat_lmr **lmr);
+int dat_lmr_fmr(struct dat_lmr *lmr, enum dat_mem_type mem_type,
+		union dat_region_description region, int num_pages,
+		enum dat_mem_priv_flags privileges, enum dat_va_type va_type,
+		struct dat_ep *ep, union dat_context cookie,
+		enum dat_completion_flags flags, u32 *lmr_context,
+		u32 *rmr_context);
+int dat_lmr_invalidate(struct dat_lmr *lmr, struct dat_ep *ep,
+		       union dat_context cookie,
+		       enum dat_completion_flags flags);
 
 #endif /* _DAT_KDAT_H */

@@ -19,7 +19,6 @@ EXPORT_SYMBOL_GPL(fake_script);
 atomic_t fake_live[FAKE_OBJECTS];
 struct workqueue_struct *fake_wq;
 static struct fake_hca *fake_hca;
-static atomic_t fake_key = ATOMIC_INIT(0x1000);
 
 static int fake_query_device(struct ib_device *ibdev,
 			     struct ib_device_attr *attr,
@@ -124,84 +123,6 @@ static int fake_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	atomic_dec(&fake_live[FAKE_PD]);
 	fake_verb_done(FAKE_DEALLOC_PD, ibpd, 0, 0);
 	return 0;
-}
-
-static struct fake_mr *fake_new_mr(u32 max_pages)
-{
-	struct fake_mr *mr;
-
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	mr->max_pages = max_pages;
-	mr->ibmr.lkey = atomic_inc_return(&fake_key) << 8;
-	mr->ibmr.rkey = mr->ibmr.lkey;
-	atomic_inc(&fake_live[FAKE_MR]);
-	return mr;
-}
-
-static struct ib_mr *fake_get_dma_mr(struct ib_pd *ibpd, int access)
-{
-	return &fake_new_mr(0)->ibmr;
-}
-
-static struct ib_mr *fake_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
-				      u64 virt, int access,
-				      struct ib_udata *udata)
-{
-	return ERR_PTR(-EOPNOTSUPP);
-}
-
-static struct ib_mr *fake_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
-				   u32 max_num_sg)
-{
-	struct fake_mr *mr;
-	int ret;
-
-	ret = fake_verb_begin(FAKE_ALLOC_MR, ibpd, max_num_sg);
-	if (ret)
-		return ERR_PTR(ret);
-	if (type != IB_MR_TYPE_MEM_REG ||
-	    max_num_sg > ibpd->device->attrs.max_fast_reg_page_list_len)
-		return ERR_PTR(-EINVAL);
-	mr = fake_new_mr(max_num_sg);
-	if (IS_ERR(mr))
-		return ERR_CAST(mr);
-	fake_verb_done(FAKE_ALLOC_MR, ibpd, max_num_sg, 0);
-	return &mr->ibmr;
-}
-
-static int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
-{
-	fake_verb_done(FAKE_DEREG_MR, ibmr, 0, 0);
-	kfree(to_fake_mr(ibmr));
-	atomic_dec(&fake_live[FAKE_MR]);
-	return 0;
-}
-
-static int fake_set_page(struct ib_mr *ibmr, u64 addr)
-{
-	struct fake_mr *mr = to_fake_mr(ibmr);
-
-	if (mr->pages == mr->max_pages)
-		return -ENOMEM;
-	mr->pages++;
-	return 0;
-}
-
-static int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
-			  unsigned int *offset)
-{
-	struct fake_mr *mr = to_fake_mr(ibmr);
-	int ret;
-
-	ret = fake_verb_begin(FAKE_MAP_MR_SG, ibmr, nents);
-	if (ret)
-		return ret;
-	mr->pages = 0;
-	ret = ib_sg_to_pages(ibmr, sg, nents, offset, fake_set_page);
-	fake_verb_done(FAKE_MAP_MR_SG, ibmr, nents, ret);
-	return ret;
 }
 
 static const struct ib_device_ops fake_ops = {

@@ -168,6 +168,9 @@ bool fake_cq_armed(struct ib_cq *cq);
 unsigned int fake_cq_waiting(struct ib_cq *cq);
 unsigned int fake_cq_callbacks(struct ib_cq *cq);
 
+/* Whether a registration with this key is in force. */
+bool fake_mr_valid(u32 key);
+
 /* Queue pairs */
 
 /* A work request that the device holds. */
@@ -179,6 +182,7 @@ struct fake_wr {
 	u32 rkey;
 	u64 remote_addr;
 	u32 imm;
+	int access;		/* of a registration */
 	u64 compare_add;
 	u64 swap;
 	int num_sge;

@@ -23,6 +23,7 @@ struct fake_mr {
 	struct ib_mr ibmr;
 	u32 pages;
 	u32 max_pages;
+	u32 key;		/* of the registration that is in force */
 	bool valid;
 };
 
@@ -101,6 +102,21 @@ static inline struct fake_mr *to_fake_mr(struct ib_mr *ibmr)
 {
 	return container_of(ibmr, struct fake_mr, ibmr);
 }
+
+struct ib_mr *fake_get_dma_mr(struct ib_pd *ibpd, int access);
+struct ib_mr *fake_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length,
+			       u64 virt, int access, struct ib_udata *udata);
+struct ib_mr *fake_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
+			    u32 max_num_sg);
+int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		   unsigned int *offset);
+/* The registration with this key is over. Any context, as the next. */
+void fake_mr_end(u32 key);
+/* What a successful request does to an MR. */
+void fake_mr_work(const struct fake_wr *wr);
+/* As devices do: no registration over another, no invalidation by a guess. */
+bool fake_mr_refuses(const struct fake_wr *wr);
 
 int fake_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct ib_udata *udata);

@@ -63,6 +63,10 @@ void fake_qp_finish(struct fake_qp *qp, bool send, enum ib_wc_status status,
 	if (shared)
 		fake_srq_taken(to_fake_srq(qp->ibqp.srq));
 	if (status == IB_WC_SUCCESS) {
+		if (send)
+			fake_mr_work(wr);
+		else if (inv_rkey)
+			fake_mr_end(inv_rkey);
 		wc.opcode = send ? fake_wc_opcode(wr->opcode) : IB_WC_RECV;
 		wc.byte_len = send && wr->opcode == IB_WR_SEND ? ~0U : len;
 		if (inv_rkey) {
@@ -118,6 +122,11 @@ static bool fake_transport(struct fake_qp *qp)
 	struct fake_qp *peer = qp->peer;
 	struct fake_wr *recv;
 
+	if (fake_mr_refuses(wr)) {
+		fake_qp_finish(qp, true, IB_WC_LOC_QP_OP_ERR, 0, 0);
+		qp->state = IB_QPS_ERR;
+		return true;
+	}
 	if (fake_is_send(wr->opcode) && peer) {
 		if (peer->state != IB_QPS_RTR && peer->state != IB_QPS_RTS)
 			return false;
@@ -402,7 +411,7 @@ static int fake_post_one_send(struct fake_qp *qp, const struct ib_send_wr *wr)
 		break;
 	case IB_WR_REG_MR:
 		fake->rkey = reg_wr(wr)->key;
-		to_fake_mr(reg_wr(wr)->mr)->valid = true;
+		fake->access = reg_wr(wr)->access;
 		break;
 	case IB_WR_SEND_WITH_INV:
 	case IB_WR_LOCAL_INV:

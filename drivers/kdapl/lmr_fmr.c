@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl: fast registration: LMRs whose memory comes and goes with requests
+ *
+ * The keys change at every registration and are known when the call returns; they
+ * can be used by whatever stands behind it in the queue of that EP, and, when it
+ * has completed, by all. The memory is the consumer's again when the invalidation
+ * has completed, its own or one that the peer sent along with a message.
+ */
+#include <linux/export.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include <dat/kdat.h>
+
+#include "ep.h"
+#include "frmr.h"
+#include "ia.h"
+#include "lmr.h"
+#include "lmr_region.h"
+#include "pz.h"
+
+#define FMR_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | \
+			 DAT_COMPLETION_UNSIGNALLED_FLAG | \
+			 DAT_COMPLETION_BARRIER_FENCE_FLAG)
+#define FMR_INV_FLAGS	(FMR_FLAGS | DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG)
+
+/* Posts find the memory as long as it is registered. */
+static void fmr_changed(struct kdapl_frmr *fr)
+{
+	struct dat_lmr *lmr = container_of(fr->owner, struct dat_lmr, obj);
+
+	WRITE_ONCE(lmr->length, kdapl_frmr_state(fr) == KDAPL_FRMR_VALID ?
+				lmr->fmr_length : 0);
+}
+
+/**
+ * kdapl_lmr_allocate - as dat_lmr_allocate(), not yet on the IA's list
+ * @ia: the IA
+ * @pz: protection zone
+ * @max_pages: of a registration
+ * @scope: which EPs may use it
+ * @lmr: OUT: the LMR
+ *
+ * Context: process; sleeps; inside the IA's gate.
+ * Return: as dat_lmr_allocate().
+ */
+int kdapl_lmr_allocate(struct dat_ia *ia, struct dat_pz *pz, int max_pages,
+		       enum dat_lmr_scope scope, struct dat_lmr **lmr)
+{
+	struct dat_lmr *new;
+	int ret;
+
+	ret = kdapl_pz_get_user(pz, ia);
+	if (ret)
+		return ret;
+
+	ret = -ENOMEM;
+	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	if (!new)
+		goto out_put_pz;
+	kdapl_obj_init(&new->obj, ia, DAT_HANDLE_TYPE_LMR, kdapl_lmr_release);
+	INIT_LIST_HEAD(&new->deferred);
+	new->pz = pz;
+	new->scope = scope;
+	new->fr = kzalloc(sizeof(*new->fr), GFP_KERNEL);
+	if (!new->fr)
+		goto out_put;
+	ret = kdapl_frmr_init(new->fr, pz, &new->obj, max_pages, fmr_changed);
+	if (ret)
+		goto out_put;
+
+	ret = kdapl_lmr_index_get(new);
+	if (ret)
+		goto out_remove;
+	kdapl_lmr_index_show(new, new);
+	*lmr = new;
+	return 0;
+
+out_remove:
+	kdapl_lmr_remove_device(new);
+out_put:
+	kdapl_obj_put(&new->obj);
+out_put_pz:
+	kdapl_pz_put_user(pz);
+	return ret;
+}
+
+/**
+ * dat_lmr_allocate - make an LMR for fast registration
+ * @ia: the IA
+ * @pz: protection zone; EPs of others cannot use it
+ * @max_pages: pages of PAGE_SIZE that it has room for
+ * @scope: %DAT_LMR_SCOPE_PZ: any EP of @pz may use it; %DAT_LMR_SCOPE_EP: only
+ *	that EP on which it was registered. kdapl watches over the second for
+ *	what is posted here; adapters know protection zones only, so a peer that
+ *	has the key can use it through any EP of @pz
+ * @lmr: OUT: the LMR, which names no memory yet
+ *
+ * All that a registration needs is allocated here. Origin: DAT 2.0.
+ *
+ * Context: process; sleeps; also from process-context upcalls.
+ * Return: 0; -EINVAL: NULL, no pages, an unknown scope; -EOPNOTSUPP: the device
+ * has no fast registration; -EMSGSIZE: it does not take so many pages in one;
+ * -ENOMEM; -ENODEV: the device is gone; else the errno of the provider.
+ */
+int dat_lmr_allocate(struct dat_ia *ia, struct dat_pz *pz, int max_pages,
+		     enum dat_lmr_scope scope, struct dat_lmr **lmr)
+{
+	struct dat_lmr *new;
+	int ret;
+
+	might_sleep();
+
+	if (!ia || !pz || !lmr || max_pages < 1 ||
+	    (scope != DAT_LMR_SCOPE_EP && scope != DAT_LMR_SCOPE_PZ))
+		return -EINVAL;
+	ret = kdapl_ia_enter(ia);
+	if (ret)
+		return ret;
+	ret = kdapl_lmr_allocate(ia, pz, max_pages, scope, &new);
+	if (!ret) {
+		kdapl_obj_link(&new->obj);
+		*lmr = new;
+	}
+	kdapl_ia_leave(ia);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_lmr_allocate);
+
+/* Bytes that @num_pages of the kind cover; 0: no such thing. */
+static u64 fmr_length(enum dat_mem_type mem_type,
+		      const union dat_region_description *region, u64 num_pages)
+{
+	switch (mem_type) {
+	case DAT_MEM_TYPE_VIRTUAL:
+		return num_pages * PAGE_SIZE - offset_in_page(region->for_va);
+	case DAT_MEM_TYPE_IA:
+		return num_pages * PAGE_SIZE - offset_in_page(region->for_ia);
+	case DAT_MEM_TYPE_PHYSICAL:
+		return num_pages * PAGE_SIZE;
+	case DAT_MEM_TYPE_PHYSICAL_VAR_PAGES:
+		/* Larger ones kdapl_region_fill() refuses. */
+		return num_pages * (u32)region->for_array.page_size;
+	case DAT_MEM_TYPE_PLATFORM:
+		return region->for_platform ?
+		       kdapl_region_table_length(region->for_platform) : 0;
+	default:
+		return 0;
+	}
+}
+
+static int fmr_refused(const struct kdapl_frmr *fr)
+{
+	switch (kdapl_frmr_state(fr)) {
+	case KDAPL_FRMR_UNKNOWN:
+		return -EAGAIN;
+	case KDAPL_FRMR_DEAD:
+		return -ENODEV;
+	default:
+		return -EBUSY;
+	}
+}
+
+/* The MR is TAKEN: gives it a list, and the LMR what posts look at. */
+static __always_inline int fmr_prepare(struct dat_lmr *lmr,
+				       const struct kdapl_lmr_fmr *fmr,
+				       struct kdapl_frmr_req *req)
+{
+	const struct kdapl_region *region = &fmr->region;
+	struct kdapl_frmr *fr = lmr->fr;
+	struct dat_ia *ia = lmr->obj.ia;
+	u64 start;
+	int ret;
+
+	if (likely(kdapl_region_fill_page(region, fr->sgl))) {
+		ret = 1;
+		start = (uintptr_t)region->desc.for_va;
+	} else {
+		ret = kdapl_region_fill(region, fr->chunk, fr->sgl,
+					fr->max_nents);
+		if (unlikely(ret < 0))
+			return ret;
+		if (unlikely(kdapl_region_pages(region) > fr->max_pages))
+			return -EMSGSIZE;
+		start = kdapl_region_start(region);
+	}
+	if (fmr->va_type == DAT_VA_TYPE_ZB)
+		req->iova = 0;
+	else
+		req->iova = fmr->va ?: start;
+	if (unlikely(!kdapl_lmr_mem_congruent(ia, req->iova, start)))
+		return -EOPNOTSUPP;
+	fr->nents = ret;
+	fr->map_dma = !kdapl_region_is_dma(region);
+	req->access = kdapl_lmr_mem_access(ia, fmr->priv);
+	return 0;
+}
+
+/* The keys, from now on in this EP's queue. */
+static void fmr_show(struct dat_lmr *lmr, const struct kdapl_lmr_fmr *fmr,
+		     const struct kdapl_frmr_req *req, u32 key)
+{
+	lmr->priv = fmr->priv;
+	lmr->deny = (DAT_MEM_PRIV_ALL_FLAG & ~fmr->priv) | KDAPL_LMR_NEED_MR;
+	if (lmr->scope == DAT_LMR_SCOPE_EP)
+		lmr->deny |= KDAPL_LMR_NEED_ONE;
+	lmr->va = req->iova;
+	lmr->base = req->iova;
+	lmr->lkey = key;
+	lmr->mr_lkey = !lmr->obj.ia->iwarp ||
+		       req->access & IB_ACCESS_REMOTE_WRITE ? key : 0;
+	lmr->rkey = fmr->priv & KDAPL_LMR_REMOTE ? key : 0;
+	lmr->mem_type = fmr->region.type;
+	lmr->va_type = fmr->va_type;
+	lmr->region = fmr->region.desc;
+	lmr->context = (lmr->context & ~0xff) | ((lmr->context + 1) & 0xff);
+	lmr->fmr_length = fmr->region.length;
+	/*
+	 * The request may have failed meanwhile. Either this look finds that, or
+	 * fmr_changed() comes behind it.
+	 */
+	smp_store_mb(lmr->length, fmr->region.length);
+	if (unlikely(kdapl_frmr_state(lmr->fr) != KDAPL_FRMR_VALID))
+		WRITE_ONCE(lmr->length, 0);
+}
+
+/**
+ * kdapl_lmr_fmr_post - register memory by a request
+ * @lmr: of kdapl_lmr_allocate(), in the PZ of @ep
+ * @ep: the EP
+ * @fmr: what and how
+ * @req: cookie, flags and op; the rest is filled in
+ *
+ * Context: any.
+ * Return: as dat_lmr_fmr().
+ */
+int kdapl_lmr_fmr_post(struct dat_lmr *lmr, struct dat_ep *ep,
+		       const struct kdapl_lmr_fmr *fmr,
+		       struct kdapl_frmr_req *req)
+{
+	struct kdapl_frmr *fr = lmr->fr;
+	int ret;
+
+	if (unlikely(!kdapl_frmr_move(fr, KDAPL_FRMR_FREE, KDAPL_FRMR_TAKEN)))
+		return fmr_refused(fr);
+	req->fr = fr;
+	ret = fmr_prepare(lmr, fmr, req);
+	if (unlikely(ret)) {
+		kdapl_frmr_move(fr, KDAPL_FRMR_TAKEN, KDAPL_FRMR_FREE);
+		return ret;
+	}
+	ret = kdapl_frmr_register(ep, req);
+	if (likely(!ret))
+		fmr_show(lmr, fmr, req, fr->key);
+	return ret;
+}
+
+/**
+ * dat_lmr_fmr - register memory by a request
+ * @lmr: of dat_lmr_allocate(), naming no memory
+ * @mem_type: %DAT_MEM_TYPE_VIRTUAL, %DAT_MEM_TYPE_PHYSICAL,
+ *	%DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, %DAT_MEM_TYPE_PLATFORM or
+ *	%DAT_MEM_TYPE_IA
+ * @region: as for dat_lmr_kcreate(); it stays allocated until the invalidation
+ *	has completed, arrays may go when the call returns
+ * @num_pages: what starts anywhere in its first page ends with the last of
+ *	these; of %DAT_MEM_TYPE_PHYSICAL_VAR_PAGES they have the size that @region
+ *	says; an sg_table, registered as it is, may touch fewer
+ * @privileges: what may be done with it
+ * @va_type: whether triplets hold addresses or offsets
+ * @ep: an EP in the PZ of @lmr, connected or disconnected
+ * @cookie: given back in the event
+ * @flags: %DAT_COMPLETION_SUPPRESS_FLAG, %DAT_COMPLETION_BARRIER_FENCE_FLAG, and
+ *	%DAT_COMPLETION_UNSIGNALLED_FLAG if the EP's request_completion_flags
+ *	have it
+ * @lmr_context: OUT: for local segments
+ * @rmr_context: OUT: for the peer, 0 without a remote privilege
+ *
+ * The contexts differ at every call and are good for what is posted on @ep from
+ * now on; for other EPs when the event (operation %DAT_DTO_LMR_FMR) has come. With
+ * %DAT_VA_TYPE_VA the addresses are those of dat_lmr_kcreate(); dat_lmr_query()
+ * knows them too. A request that fails breaks the connection and leaves @lmr
+ * without memory. Origin: DAT 2.0.
+ *
+ * Context: any. Allocates nothing and never sleeps.
+ * Return: 0; -EINVAL: NULL, an LMR of another kind or IA, an unknown value or
+ * flag, memory that cannot be registered, pieces that do not end at page ends;
+ * -EPERM: the reserved LMR, or an EP of another PZ; -EOPNOTSUPP: another memory
+ * type, or offsets into memory that does not start at a page where the device
+ * needs that; -EMSGSIZE: more pages than it has room for; -EBUSY: it names memory,
+ * or its invalidation has not completed; -EAGAIN: a request on it has failed and
+ * its MR is being replaced; -ENOSPC, and the state of the EP: as
+ * dat_ep_post_send(); else the errno of the provider.
+ */
+int dat_lmr_fmr(struct dat_lmr *lmr, enum dat_mem_type mem_type,
+		union dat_region_description region, int num_pages,
+		enum dat_mem_priv_flags privileges, enum dat_va_type va_type,
+		struct dat_ep *ep, union dat_context cookie,
+		enum dat_completion_flags flags, u32 *lmr_context,
+		u32 *rmr_context)
+{
+	struct kdapl_lmr_fmr fmr = {
+		.priv = privileges,
+		.va_type = va_type,
+	};
+	struct kdapl_frmr_req req = {
+		.cookie = cookie,
+		.flags = flags,
+		.op = DAT_DTO_LMR_FMR,
+	};
+	int ret;
+
+	if (unlikely(!lmr || !ep || !lmr_context || !rmr_context ||
+		     num_pages < 1 || lmr->obj.ia != ep->obj.ia ||
+		     privileges & ~DAT_MEM_PRIV_ALL_FLAG ||
+		     (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)))
+		return -EINVAL;
+	if (unlikely(flags) &&
+	    (flags & ~FMR_FLAGS || flags & DAT_COMPLETION_UNSIGNALLED_FLAG &
+	     ~ep->config.attr.request_completion_flags))
+		return -EINVAL;
+	if (unlikely(!lmr->fr))
+		return lmr->pz ? -EINVAL : -EPERM;
+	if (unlikely(lmr->pz != ep->config.pz))
+		return -EPERM;
+	if (unlikely(mem_type == DAT_MEM_TYPE_LMR ||
+		     mem_type == DAT_MEM_TYPE_BYPASS))
+		return -EOPNOTSUPP;
+	if (unlikely(num_pages > lmr->fr->max_pages))
+		return -EMSGSIZE;
+
+	fmr.region.type = mem_type;
+	fmr.region.desc = region;
+	fmr.region.length = fmr_length(mem_type, &region, num_pages);
+	if (unlikely(!fmr.region.length))
+		return -EINVAL;
+	ret = kdapl_lmr_fmr_post(lmr, ep, &fmr, &req);
+	if (unlikely(ret))
+		return ret;
+	*lmr_context = lmr->context;
+	*rmr_context = lmr->rkey;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(dat_lmr_fmr);
+
+/**
+ * dat_lmr_invalidate - end what dat_lmr_fmr() began
+ * @lmr: an LMR that names memory
+ * @ep: an EP in the PZ of @lmr; while dat_lmr_fmr() has not completed, the one
+ *	that it was posted on, and with %DAT_LMR_SCOPE_EP always
+ * @cookie: given back in the event
+ * @flags: as for dat_lmr_fmr(), and %DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG to
+ *	wait until all earlier requests of @ep are done
+ *
+ * Local requests are refused from now on; the peer, and the adapter for what was
+ * posted before, may go on until the event has come (operation
+ * %DAT_DTO_LMR_INVALIDATE). Then the memory is the consumer's again, and @lmr can
+ * be used for another one. A request that fails breaks the connection; the memory
+ * is out of reach as soon as dat_lmr_query() calls @lmr not bound. Origin:
+ * DAT 2.0.
+ *
+ * Context: any. Allocates nothing and never sleeps.
+ * Return: 0; -EINVAL: NULL, an LMR of another kind or IA, a flag that does not
+ * apply; -EPERM: the reserved LMR, an EP of another PZ or outside of the scope;
+ * -EBADFD: it names no memory (any more); -EBUSY: dat_lmr_fmr() has not completed
+ * on another EP; -ENOSPC, and the state of the EP: as dat_ep_post_send(); else the
+ * errno of the provider.
+ */
+int dat_lmr_invalidate(struct dat_lmr *lmr, struct dat_ep *ep,
+		       union dat_context cookie,
+		       enum dat_completion_flags flags)
+{
+	struct kdapl_frmr_req req = {
+		.cookie = cookie,
+		.flags = flags,
+		.op = DAT_DTO_LMR_INVALIDATE,
+	};
+
+	if (unlikely(!lmr || !ep || lmr->obj.ia != ep->obj.ia))
+		return -EINVAL;
+	if (unlikely(flags) &&
+	    (flags & ~FMR_INV_FLAGS || flags & DAT_COMPLETION_UNSIGNALLED_FLAG &
+	     ~ep->config.attr.request_completion_flags))
+		return -EINVAL;
+	if (unlikely(!lmr->fr))
+		return lmr->pz ? -EINVAL : -EPERM;
+	if (unlikely(lmr->pz != ep->config.pz ||
+		     (lmr->scope == DAT_LMR_SCOPE_EP && lmr->fr->ep != ep &&
+		      lmr->fr->ep)))
+		return -EPERM;
+
+	req.fr = lmr->fr;
+	return kdapl_frmr_invalidate(ep, &req);
+}
+EXPORT_SYMBOL_GPL(dat_lmr_invalidate);

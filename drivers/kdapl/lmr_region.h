@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Descriptions of memory, as consumers give them. */
+#ifndef _KDAPL_LMR_REGION_H
+#define _KDAPL_LMR_REGION_H
+
+#include <linux/mm.h>
+#include <linux/scatterlist.h>
+#include <linux/sched/task_stack.h>
+#include <rdma/ib_verbs.h>
+
+#include <dat/dat.h>
+
+enum {
+	/* kdapl's own: desc.for_physical has DMA addresses of pages. */
+	KDAPL_MEM_TYPE_DMA_PAGES = 0x10000,
+};
+
+/**
+ * struct kdapl_region - memory to be registered
+ * @type: enum dat_mem_type, how @desc is to be read; not DAT_MEM_TYPE_LMR or _BYPASS
+ * @desc: the consumer's
+ * @length: bytes from its first byte on, not 0
+ */
+struct kdapl_region {
+	int type;
+	union dat_region_description desc;
+	u64 length;
+};
+
+/* Bytes that an sg_table holds. */
+u64 kdapl_region_table_length(const struct sg_table *table);
+/* Where it begins, as far as the adapter's pages are concerned. */
+u64 kdapl_region_start(const struct kdapl_region *region);
+/* Pages of PAGE_SIZE that it touches. */
+u64 kdapl_region_pages(const struct kdapl_region *region);
+/* Entries that describe it, none longer than @chunk; -EINVAL, -EMSGSIZE. */
+int kdapl_region_entries(const struct kdapl_region *region, u32 chunk);
+/*
+ * Fills them in; @max of them are there, with a mark at the end or not. Returns
+ * how many were needed, or -EINVAL: memory that cannot be registered, or pieces
+ * that do not end at page ends; -EMSGSIZE: more than @max. Any context.
+ */
+int kdapl_region_fill(const struct kdapl_region *region, u32 chunk,
+		      struct scatterlist *sgl, unsigned int max);
+
+/* Pages that an MR of it may have: PAGE_SIZE or what the consumer's have. */
+u32 kdapl_region_page_size(const struct kdapl_region *region,
+			   const struct ib_device_attr *dev);
+
+/*
+ * The same for a piece of one page of the linear map, in few steps; false if it is
+ * something else, or not right.
+ */
+static __always_inline bool
+kdapl_region_fill_page(const struct kdapl_region *region,
+		       struct scatterlist *sgl)
+{
+	unsigned long addr = (unsigned long)region->desc.for_va;
+
+	if (region->type != DAT_MEM_TYPE_VIRTUAL || addr < PAGE_OFFSET ||
+	    region->length > PAGE_SIZE - offset_in_page(addr) ||
+	    !virt_addr_valid(addr) || object_is_on_stack((void *)addr))
+		return false;
+	sg_set_page(sgl, virt_to_page(addr), region->length,
+		    offset_in_page(addr));
+	return true;
+}
+
+static inline bool kdapl_region_is_dma(const struct kdapl_region *region)
+{
+	return region->type == DAT_MEM_TYPE_IA ||
+	       region->type == KDAPL_MEM_TYPE_DMA_PAGES;
+}
+
+#endif /* _KDAPL_LMR_REGION_H */
