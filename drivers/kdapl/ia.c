@@ -30,6 +30,7 @@
 #include "debugfs.h"
 #include "ep.h"
 #include "evd.h"
+#include "fmr_pool.h"
 #include "kunit.h"
 #include "lmr.h"
 #include "pz.h"
@@ -365,6 +366,10 @@ static void ia_destroy_objects(struct dat_ia *ia)
 		kdapl_ep_destroy(container_of(obj, struct dat_ep, obj));
 		kdapl_obj_put(obj);
 	}
+	while ((obj = kdapl_ia_next(ia, KDAPL_HANDLE_POOL, NULL))) {
+		kdapl_pool_destroy(container_of(obj, struct dat_fmr_pool, obj));
+		kdapl_obj_put(obj);
+	}
 	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_SRQ, NULL))) {
 		kdapl_srq_destroy(container_of(obj, struct dat_srq, obj));
 		kdapl_obj_put(obj);
@@ -451,6 +456,9 @@ void kdapl_ia_remove_device(struct dat_ia *ia)
 	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EP, obj)))
 		kdapl_ep_remove_device(container_of(obj, struct dat_ep, obj));
 
+	while ((obj = kdapl_ia_next(ia, KDAPL_HANDLE_POOL, obj)))
+		kdapl_pool_remove_device(container_of(obj, struct dat_fmr_pool,
+						      obj));
 	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_SRQ, obj)))
 		kdapl_srq_remove_device(container_of(obj, struct dat_srq, obj));
 	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_LMR, obj)))

@@ -20,7 +20,9 @@
 struct kdapl_device;
 struct kdapl_lmr_table;
 
-#define KDAPL_HANDLE_TYPES	DAT_HANDLE_TYPE_EXTENSION_BASE
+/* FMR pools are kdapl's addition to the types of DAT. */
+#define KDAPL_HANDLE_POOL	DAT_HANDLE_TYPE_EXTENSION_BASE
+#define KDAPL_HANDLE_TYPES	(KDAPL_HANDLE_POOL + 1)
 
 enum kdapl_ia_flags {
 	KDAPL_IA_REMOVING,	/* device removal has begun: hurry */

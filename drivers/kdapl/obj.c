@@ -36,6 +36,7 @@ const char *kdapl_obj_kind(enum dat_handle_type type)
 		[DAT_HANDLE_TYPE_RSP] = "rsp",
 		[DAT_HANDLE_TYPE_SRQ] = "srq",
 		[DAT_HANDLE_TYPE_CSP] = "csp",
+		[KDAPL_HANDLE_POOL] = "pool",
 	};
 
 	if ((unsigned int)type >= ARRAY_SIZE(kinds) || !kinds[type])

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Pools of fast registrations when requests fail, get stuck, or have no room. */
+#include <linux/mm.h>
+#include <linux/module.h>
+
+#include "pool_kit.h"
+
+/* The queue is stuck: the bound holds all the same. */
+static void kdapl_pool_faults_bound_enforced(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 32);
+	struct dat_fmr *fmr;
+	ktime_t begin;
+	u32 key;
+
+	t->param.max_exposure_ms = 200;
+	pool_create(t, t->mem->ep);
+	fmr = pool_map(t, 0);
+	key = fmr->rmr_context;
+	pool_home(t);
+	fake_script.manual_reg = true;
+	begin = ktime_get();
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!fake_mr_valid(key)));
+	KUNIT_EXPECT_LE(test, ktime_ms_delta(ktime_get(), begin), 220LL);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(t->pool->stats.forced == 1));
+	KUNIT_EXPECT_EQ(test, t->pool->num_clean, 3);
+	/* It comes home at last, and its MR is another one. */
+	fake_qp_complete(t->mem->qp, true, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(t->pool->num_clean) == 4));
+	KUNIT_EXPECT_EQ(test, t->pool->stats.ended, 1ULL);
+	KUNIT_EXPECT_EQ(test, fake_log_count(FAKE_DEREG_MR, NULL), 1U);
+}
+
+/* Strict on an EP that cannot post any more: deregistered instead. */
+static void kdapl_pool_faults_strict_disconnected(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 32);
+	struct dat_fmr *fmr;
+	u32 key;
+
+	t->param.max_exposure_ms = 0;
+	pool_create(t, t->mem->ep);
+	fmr = pool_map(t, 0);
+	key = fmr->rmr_context;
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(t->mem->ep,
+						DAT_CLOSE_ABRUPT_FLAG), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(kit_state(t->mem->ep) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_TRUE(test, fake_mr_valid(key));
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	KUNIT_EXPECT_FALSE(test, fake_mr_valid(key));
+	KUNIT_EXPECT_EQ(test, dat_ep_free(t->mem->ep), 0);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_destroy(t->pool), 0);
+}
+
+/* All credits are held by events that the flushing thread should dequeue. */
+static void kdapl_pool_faults_flush_full_queue(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 4);
+	struct dat_fmr *fmr;
+	u32 key;
+	int i;
+
+	pool_create(t, t->mem->ep);
+	fmr = pool_map(t, 0);
+	key = fmr->rmr_context;
+	pool_home(t);
+	for (i = 0; i < 4; i++)
+		KUNIT_ASSERT_EQ(test, kit_post_send(t->mem->ep, i, 0), 0);
+	fake_qp_complete(t->mem->qp, true, 4, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_flush(t->pool), 0);
+	KUNIT_EXPECT_FALSE(test, fake_mr_valid(key));
+	KUNIT_EXPECT_EQ(test, kit_drain(t->mem->req), 4U);
+}
+
+/* Registrations that fail under way come back with another MR. */
+static void kdapl_pool_faults_flushed_registration(struct kunit *test)
+{
+	struct pool_test *t = pool_default(test);
+	struct dat_fmr *fmr, *again;
+	struct dat_event event;
+	u32 key;
+
+	fake_script.manual_reg = true;
+	fmr = pool_map(t, 0);
+	key = fmr->rmr_context;
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(t->mem->ep,
+						DAT_CLOSE_ABRUPT_FLAG), 0);
+	event = kit_next(t->mem->req);
+	KUNIT_EXPECT_EQ(test, (int)event.event_data.dto_completion_event_data
+			.status, (int)DAT_DTO_ERR_FLUSHED);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(kit_state(t->mem->ep) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	/* The cache does not hand out what has failed. */
+	KUNIT_ASSERT_EQ(test, pool_map_at(t, NULL, 0, 1, POOL_VA, &again), 0);
+	KUNIT_EXPECT_PTR_NE(test, again, fmr);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(again), 0);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_flush(t->pool), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(t->pool->num_clean) == 4));
+	KUNIT_EXPECT_EQ(test, fake_log_count(FAKE_DEREG_MR, NULL), 2U);
+	KUNIT_EXPECT_FALSE(test, fake_mr_valid(key));
+}
+
+/* The peer invalidates a mapping: it is clean as soon as it is unmapped. */
+static void kdapl_pool_faults_remote_invalidation(struct kunit *test)
+{
+	struct pool_test *t = pool_default(test);
+	struct dat_fmr *fmr = pool_map(t, 0), *again;
+	u32 key = fmr->rmr_context;
+	unsigned int posts;
+
+	KUNIT_ASSERT_EQ(test, kit_post_recv(t->mem->ep, 1), 0);
+	KUNIT_ASSERT_EQ(test, fake_qp_receive(t->mem->qp, 0, key), 1U);
+	kit_next(t->mem->recv);
+	again = pool_map(t, 0);
+	KUNIT_EXPECT_PTR_NE(test, again, fmr);
+	posts = pool_posts(t);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	KUNIT_EXPECT_EQ(test, t->pool->num_clean, 3);
+	KUNIT_EXPECT_EQ(test, pool_posts(t), posts);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(again), 0);
+}
+
+/* Removal with mappings, dirty and under way; then the handles go. */
+static void kdapl_pool_faults_removal(struct kunit *test)
+{
+	struct pool_test *t = pool_default(test);
+	struct dat_fmr *a = pool_map(t, 0), *b = pool_map(t, 1), *out;
+
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(b), 0);
+	fake_script.manual_reg = true;
+	pool_map(t, 2);
+	fake_hca_unplug();
+	KUNIT_EXPECT_EQ(test, fake_hca_live(FAKE_MR), 0);
+	KUNIT_EXPECT_EQ(test, pool_map_at(t, NULL, 3, 1, POOL_VA, &out),
+			-ENODEV);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_flush(t->pool), -ENODEV);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(a), 0);
+	kit_close(to_kit(test));
+	KUNIT_EXPECT_EQ(test, fake_hca_plug(FAKE_PROTO_IB), 0);
+}
+
+static struct kunit_case kdapl_pool_faults_cases[] = {
+	KUNIT_CASE(kdapl_pool_faults_bound_enforced),
+	KUNIT_CASE(kdapl_pool_faults_strict_disconnected),
+	KUNIT_CASE(kdapl_pool_faults_flush_full_queue),
+	KUNIT_CASE(kdapl_pool_faults_flushed_registration),
+	KUNIT_CASE(kdapl_pool_faults_remote_invalidation),
+	KUNIT_CASE(kdapl_pool_faults_removal),
+	{}
+};
+
+static struct kunit_suite kdapl_pool_faults_suite = {
+	.name = "kdapl_pool_faults",
+	.init = kit_init,
+	.exit = kit_exit,
+	.test_cases = kdapl_pool_faults_cases,
+};
+
+kunit_test_suite(kdapl_pool_faults_suite);
+
+MODULE_DESCRIPTION("Suite: failures in pools of fast registrations");
+MODULE_IMPORT_NS(KDAPL_KUNIT);
+MODULE_LICENSE("GPL");
