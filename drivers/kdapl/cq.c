@@ -22,6 +22,7 @@
 #include "kunit.h"
 #include "lmr.h"
 #include "queue.h"
+#include "rmr.h"
 #include "srq.h"
 #include "trace.h"
 #include "upcall.h"
@@ -110,20 +111,53 @@ static noinline void cq_ext_event_locked(struct dat_evd *evd,
 					       wr->op);
 }
 
+/* By the flags of the EVD: a bind event, or one of data transfer. */
+static void cq_bind_event_locked(struct dat_evd *evd, struct kdapl_queue *queue,
+				 const struct kdapl_wr *wr,
+				 const struct ib_wc *wc, struct kdapl_obj *owner)
+{
+	struct dat_rmr_bind_completion_event_data *bind;
+	struct kdapl_slot *slot;
+	struct kdapl_post post = {
+		.kind = KDAPL_SLOT_DTO,
+		.owner = queue,
+		.notify = !(wr->flags & KDAPL_WR_UNSIGNALLED),
+	};
+
+	if (!(evd->flags & DAT_EVD_RMR_BIND_FLAG)) {
+		cq_event_locked(evd, queue, wr, wc);
+		return;
+	}
+	slot = kdapl_ring_push_locked(evd, &post,
+				      DAT_RMR_BIND_COMPLETION_EVENT);
+	if (WARN_ON_ONCE(!slot))
+		return;
+	bind = &slot->data.rmr_completion_event_data;
+	bind->rmr_handle = container_of(owner, struct dat_rmr, obj);
+	bind->user_cookie = wr->cookie;
+	bind->status = kdapl_errno_wc(wc->status, wr->op);
+}
+
 /* The same for one that another completion proves done; 1: a credit is free. */
 static noinline u32 cq_reclaim_rare_locked(struct dat_evd *evd,
 					   struct kdapl_queue *queue,
 					   struct kdapl_wr *wr)
 {
 	static const struct ib_wc flushed = { .status = IB_WC_WR_FLUSH_ERR };
+	struct kdapl_obj *owner = NULL;
 	bool held = wr->flags & KDAPL_WR_HELD;
 
-	if (wr->flags & KDAPL_WR_MEM)
+	if (wr->flags & KDAPL_WR_MEM) {
+		owner = wr->fr->owner;
 		kdapl_frmr_done_locked(wr, held ? IB_WC_WR_FLUSH_ERR :
 						  IB_WC_SUCCESS);
+	}
 	if (!held || wr->flags & KDAPL_WR_SILENT)
 		return 1;
-	cq_ext_event_locked(evd, queue, wr, &flushed);
+	if (wr->flags & KDAPL_WR_BIND)
+		cq_bind_event_locked(evd, queue, wr, &flushed, owner);
+	else
+		cq_ext_event_locked(evd, queue, wr, &flushed);
 	return 0;
 }
 
@@ -156,8 +190,12 @@ static void cq_reclaim_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 static void cq_mem_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 			  struct kdapl_wr *wr, const struct ib_wc *wc)
 {
+	struct kdapl_obj *owner = wr->fr->owner;
+
 	kdapl_frmr_done_locked(wr, wc->status);
-	if (wr->flags & KDAPL_WR_SILENT)
+	if (wr->flags & KDAPL_WR_BIND)
+		cq_bind_event_locked(evd, queue, wr, wc, owner);
+	else if (wr->flags & KDAPL_WR_SILENT)
 		/* Pairs with the acquire of a poster in search of a credit. */
 		smp_store_release(&queue->released, queue->released + 1);
 	else

@@ -30,6 +30,7 @@
 #include "main.h"
 #include "pz.h"
 #include "queue.h"
+#include "rmr.h"
 #include "trace.h"
 
 enum {
@@ -273,6 +274,8 @@ void kdapl_frmr_done_locked(struct kdapl_wr *wr, enum ib_wc_status status)
 	else
 		trace_kdapl_reg(fr->owner->id, wr->queue->ep->obj.id, fr->key,
 				status);
+	if (wr->flags & KDAPL_WR_BIND)
+		kdapl_rmr_done_locked(fr, status);
 	/* The last touch: a free call may be waiting for it. */
 	atomic_dec_return_release(&fr->posted);
 }

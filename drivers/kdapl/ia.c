@@ -35,6 +35,7 @@
 #include "lmr.h"
 #include "pz.h"
 #include "registry.h"
+#include "rmr.h"
 #include "sp.h"
 #include "srq.h"
 #include "upcall.h"
@@ -366,6 +367,10 @@ static void ia_destroy_objects(struct dat_ia *ia)
 		kdapl_ep_destroy(container_of(obj, struct dat_ep, obj));
 		kdapl_obj_put(obj);
 	}
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_RMR, NULL))) {
+		kdapl_rmr_destroy(container_of(obj, struct dat_rmr, obj));
+		kdapl_obj_put(obj);
+	}
 	while ((obj = kdapl_ia_next(ia, KDAPL_HANDLE_POOL, NULL))) {
 		kdapl_pool_destroy(container_of(obj, struct dat_fmr_pool, obj));
 		kdapl_obj_put(obj);
@@ -456,6 +461,8 @@ void kdapl_ia_remove_device(struct dat_ia *ia)
 	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EP, obj)))
 		kdapl_ep_remove_device(container_of(obj, struct dat_ep, obj));
 
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_RMR, obj)))
+		kdapl_rmr_remove_device(container_of(obj, struct dat_rmr, obj));
 	while ((obj = kdapl_ia_next(ia, KDAPL_HANDLE_POOL, obj)))
 		kdapl_pool_remove_device(container_of(obj, struct dat_fmr_pool,
 						      obj));

@@ -20,6 +20,7 @@
 #include "lmr.h"
 
 #include <linux/export.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
@@ -382,7 +383,8 @@ void kdapl_lmr_destroy(struct dat_lmr *lmr)
  *
  * Context: process; sleeps.
  * Return: 0; -EINVAL: NULL; -EPERM: the reserved LMR; -EBUSY: a registration or an
- * invalidation of it is under way (dat_lmr_fmr(), dat_lmr_invalidate()).
+ * invalidation of it is under way (dat_lmr_fmr(), dat_lmr_invalidate()), or an RMR
+ * is bound to it.
  */
 int dat_lmr_free(struct dat_lmr *lmr)
 {
@@ -393,6 +395,8 @@ int dat_lmr_free(struct dat_lmr *lmr)
 	if (!lmr->pz)
 		return -EPERM;
 	if (lmr->fr && !kdapl_frmr_idle(lmr->fr))
+		return -EBUSY;
+	if (atomic_cmpxchg(&lmr->binds, 0, INT_MIN / 2))
 		return -EBUSY;
 	kdapl_lmr_destroy(lmr);
 	return 0;

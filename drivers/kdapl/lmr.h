@@ -57,6 +57,7 @@ enum kdapl_lmr_state {
  * @mapped: entries after DMA mapping; 0: not mapped
  * @own_map: the mapping is kdapl's, not the consumer's
  * @page_size: of @mr
+ * @binds: RMRs bound to it; negative: it is being freed
  * @fr: of dat_lmr_allocate(), whose registrations come and go; else NULL
  * @fmr_length: of the same: bytes of the last registration
  * @pool_fmr: of the same: it belongs to a pool
@@ -99,6 +100,7 @@ struct dat_lmr {
 	bool own_map;
 	u32 page_size;
 
+	atomic_t binds;
 	struct kdapl_frmr *fr;
 	u64 fmr_length;
 	struct kdapl_pool_fmr *pool_fmr;

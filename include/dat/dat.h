@@ -224,6 +224,27 @@ enum dat_lmr_param_mask {
 	DAT_LMR_FIELD_ALL = 0xfff,
 };
 
+struct dat_rmr_param {
+	struct dat_ia *ia_handle;
+	struct dat_pz *pz_handle;
+	struct dat_lmr_triplet lmr_triplet;
+	enum dat_mem_priv_flags mem_priv;
+	u32 rmr_context;
+	enum dat_rmr_scope rmr_scope;
+	enum dat_va_type va_type;
+};
+
+enum dat_rmr_param_mask {
+	DAT_RMR_FIELD_IA_HANDLE = 0x01,
+	DAT_RMR_FIELD_PZ_HANDLE = 0x02,
+	DAT_RMR_FIELD_LMR_TRIPLET = 0x04,
+	DAT_RMR_FIELD_MEM_PRIV = 0x08,
+	DAT_RMR_FIELD_RMR_CONTEXT = 0x10,
+	DAT_RMR_FIELD_RMR_SCOPE = 0x20,
+	DAT_RMR_FIELD_VA_TYPE = 0x40,
+	DAT_RMR_FIELD_ALL = 0x7f,
+};
+
 struct dat_pz_param {
 	struct dat_ia *ia_handle;
 };

@@ -178,6 +178,16 @@ int dat_lmr_sync_rdma_read(struct dat_ia *ia,
 int dat_lmr_sync_rdma_write(struct dat_ia *ia,
 			    const struct dat_lmr_triplet *segments,
 			    int num_segments);
+int dat_rmr_create(struct dat_pz *pz, struct dat_rmr **rmr);
+int dat_rmr_create_for_ep(struct dat_pz *pz, struct dat_rmr **rmr);
+int dat_rmr_query(struct dat_rmr *rmr, enum dat_rmr_param_mask mask,
+		  struct dat_rmr_param *param);
+int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr,
+		 const struct dat_lmr_triplet *lmr_triplet,
+		 enum dat_mem_priv_flags privileges, enum dat_va_type va_type,
+		 struct dat_ep *ep, union dat_context cookie,
+		 enum dat_completion_flags flags, u32 *rmr_context);
+int dat_rmr_free(struct dat_rmr *rmr);
 int dat_ia_memtype_hint(struct dat_ia *ia, enum dat_mem_type mem_type,
 			u64 length,
 			enum dat_mem_optimize_flags mem_optimization,
