@@ -172,6 +172,7 @@ static struct kdapl_debugfs_dir *debugfs_dir_get(const char *name)
 	debugfs_create_file("evds", 0400, dir->dentry, dir,
 			    &debugfs_evds_fops);
 	debugfs_create_file("eps", 0400, dir->dentry, dir, &debugfs_eps_fops);
+	kdapl_debugfs_mem_create(dir->dentry, dir);
 	kdapl_debugfs_cm_create(dir->dentry, dir);
 	list_add_tail(&dir->node, &debugfs_dirs);
 	return dir;

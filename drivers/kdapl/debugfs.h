@@ -23,6 +23,9 @@ void kdapl_debugfs_show(struct kdapl_debugfs_dir *dir, struct seq_file *s,
 			enum dat_handle_type type,
 			void (*line)(struct seq_file *s,
 				     struct kdapl_obj *obj));
+/* debugfs_mem.c: the files about memory */
+void kdapl_debugfs_mem_create(struct dentry *dentry,
+			      struct kdapl_debugfs_dir *dir);
 /* debugfs_cm.c: service points, requests, SRQs, PZs */
 void kdapl_debugfs_cm_create(struct dentry *dentry,
 			     struct kdapl_debugfs_dir *dir);
