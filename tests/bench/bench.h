@@ -155,6 +155,13 @@ int kd_row_recv(struct kd *kd, struct bench_pass *pass);
 int kd_row_polled(struct kd *kd, struct bench_pass *pass);
 int kd_row_upcall(struct kd *kd, struct bench_pass *pass);
 
+/* mem.c */
+int raw_row_fmr(struct raw *raw, struct bench_pass *pass);
+int kd_row_fmr(struct kd *kd, struct bench_pass *pass);
+int kd_row_pool(struct kd *kd, struct bench_pass *pass);
+void raw_mem_close(struct raw *raw);
+void kd_mem_close(void);
+
 /* wake.c: what it takes to wake a consumer */
 int wake_run(struct raw *raw, struct kd *kd);
 

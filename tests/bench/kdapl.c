@@ -165,6 +165,7 @@ void kd_close(struct kd *kd)
 {
 	if (kd->ia)
 		WARN_ON(dat_ia_close(kd->ia, DAT_CLOSE_ABRUPT_FLAG));
+	kd_mem_close();
 	kfree(kd->buf);
 }
 

@@ -94,6 +94,17 @@ static const struct bench_row rows[] = {
 		.budget = 39200,
 		.raw = raw_row_upcall,
 		.kdapl = kd_row_upcall,
+	}, {
+		.name = "fmr",
+		.work = "fmr and invalidate, one page, completed",
+		.budget = 3750,
+		.raw = raw_row_fmr,
+		.kdapl = kd_row_fmr,
+	}, {
+		.name = "pool",
+		.work = "FMR pool map, cache hit",
+		.budget = 250,
+		.kdapl = kd_row_pool,
 	},
 };
 

@@ -234,6 +234,7 @@ void raw_close(struct raw *raw)
 	if (!raw->id)
 		return;
 	if (raw->pd) {
+		raw_mem_close(raw);
 		end_close(&raw->a);
 		end_close(&raw->b);
 		if (raw->buf)
