@@ -30,7 +30,8 @@ static int create_evds(struct side *side, int qlen, bool merged)
 	if (ret)
 		return ret;
 	return dat_evd_kcreate(side->ia, qlen, DAT_UPCALL_DISABLE, NULL,
-			       DAT_EVD_DTO_FLAG, &side->request);
+			       DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG,
+			       &side->request);
 }
 
 static int create_mem(struct side *side)
