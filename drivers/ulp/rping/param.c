@@ -41,6 +41,22 @@ static int param_form(const char *value, bool *single)
 	return 0;
 }
 
+static int param_mem(const char *value, enum rping_mem_how *how)
+{
+	static const char * const names[] = {
+		[RPING_MEM_LMR] = "lmr",
+		[RPING_MEM_FMR] = "fmr",
+		[RPING_MEM_POOL] = "pool",
+		[RPING_MEM_RMR] = "rmr",
+	};
+	int i = match_string(names, ARRAY_SIZE(names), value);
+
+	if (i < 0)
+		return -EINVAL;
+	*how = i;
+	return 0;
+}
+
 static int param_set(struct rping_param *param, const char *key,
 		     const char *value)
 {
@@ -59,6 +75,8 @@ static int param_set(struct rping_param *param, const char *key,
 		return kstrtou32(value, 0, &param->size);
 	if (!strcmp(key, "timeout"))
 		return kstrtou32(value, 0, &param->timeout);
+	if (!strcmp(key, "mem"))
+		return param_mem(value, &param->mem);
 	if (!strcmp(key, "verify"))
 		return param_bool(value, &param->verify);
 	if (!strcmp(key, "form"))
@@ -80,7 +98,7 @@ static int param_check(struct rping_param *param)
 		strscpy(param->name, param->server ? "server" : "client",
 			sizeof(param->name));
 	if (!param->size || param->size > RPING_SIZE_MAX || !param->port ||
-	    !param->timeout)
+	    !param->timeout || (param->server && param->mem != RPING_MEM_LMR))
 		return -EINVAL;
 	if (!param->addr_text[0])
 		return param->server ? 0 : -EDESTADDRREQ;

@@ -15,6 +15,14 @@ enum {
 	RPING_SIZE_MAX = 64 * 1024,	/* bytes */
 };
 
+/* How a client shows its buffers to the server. */
+enum rping_mem_how {
+	RPING_MEM_LMR,		/* registered for good */
+	RPING_MEM_FMR,		/* by a fast registration for each ping */
+	RPING_MEM_POOL,		/* by a mapping of an FMR pool for each ping */
+	RPING_MEM_RMR,		/* through a window that is bound for each ping */
+};
+
 /**
  * struct rping_param - parameters of a session
  * @server: wait for a client, else be one
@@ -27,6 +35,7 @@ enum {
  * @count: pings, 0 = until the connection ends
  * @size: bytes in a ping
  * @timeout: microseconds that a connect may take
+ * @mem: client: how it shows its buffers to the server
  * @verify: check the data of each ping
  * @single: SINGLE_INSTANCE upcalls, else NOTIFY
  * @merged: one EVD for all streams, else three
@@ -43,6 +52,7 @@ struct rping_param {
 	u32 count;
 	u32 size;
 	u32 timeout;
+	enum rping_mem_how mem;
 	bool verify;
 	bool single;
 	bool merged;

@@ -77,13 +77,51 @@ static int close_connection(struct rping_session *s)
 	return dat_ep_disconnect(s->ep, DAT_CLOSE_GRACEFUL_FLAG);
 }
 
+static int client_offer(struct rping_session *s, struct rping_adv *buf,
+			struct rping_mem *mem)
+{
+	int ret = rping_mem_show(s, mem);
+
+	return ret ? ret : rping_post_adv(s, buf, mem);
+}
+
 static int client_offer_source(struct rping_session *s)
 {
 	ping_text(s->source.buf, s->param.size, s->ping, false);
 	memset(s->sink.buf, 0xee, s->param.size);
 	s->step = RPING_SOURCE;
 	s->pending = RPING_PENDING_SEND | RPING_PENDING_RECV;
-	return rping_post_adv(s, &rping_messages(s)->source, &s->source);
+	return client_offer(s, &rping_messages(s)->source, &s->source);
+}
+
+/* A ping is over, and nobody but us gets to the buffers any more. */
+static int client_ping_done(struct rping_session *s)
+{
+	s->pings++;
+	s->ping++;
+	if (s->param.verify) {
+		if (memcmp(s->source.buf, s->sink.buf, s->param.size))
+			return -EBADMSG;
+		s->verified++;
+	}
+	if (s->stopping || s->ping == s->param.count)
+		return close_connection(s);
+	return client_offer_source(s);
+}
+
+static int client_hide(struct rping_session *s)
+{
+	int ret;
+
+	s->step = RPING_HIDE;
+	s->pending = RPING_PENDING_HIDDEN;
+	ret = rping_mem_hide(s, &s->source);
+	if (!ret)
+		ret = rping_mem_hide(s, &s->sink);
+	if (ret || s->hiding)
+		return ret;
+	s->pending = 0;
+	return client_ping_done(s);
 }
 
 static int client_next(struct rping_session *s)
@@ -94,18 +132,11 @@ static int client_next(struct rping_session *s)
 	case RPING_SOURCE:
 		s->step = RPING_SINK;
 		s->pending = RPING_PENDING_SEND | RPING_PENDING_RECV;
-		return rping_post_adv(s, &rping_messages(s)->sink, &s->sink);
+		return client_offer(s, &rping_messages(s)->sink, &s->sink);
 	case RPING_SINK:
-		s->pings++;
-		s->ping++;
-		if (s->param.verify) {
-			if (memcmp(s->source.buf, s->sink.buf, s->param.size))
-				return -EBADMSG;
-			s->verified++;
-		}
-		if (s->stopping || s->ping == s->param.count)
-			return close_connection(s);
-		return client_offer_source(s);
+		return client_hide(s);
+	case RPING_HIDE:
+		return client_ping_done(s);
 	default:
 		return -EPROTO;
 	}
@@ -180,11 +211,27 @@ static void happened(struct rping_session *s, enum rping_pending what)
 				   ret == -EBADMSG ? "wrong data" : NULL);
 }
 
+/* One of the two buffers is out of the server's reach. */
+static void hidden_event(struct rping_session *s,
+			 enum dat_dto_completion_status status)
+{
+	if (status == DAT_DTO_ERR_FLUSHED)
+		return;
+	if (status != DAT_DTO_SUCCESS)
+		rping_session_fail(s, -EIO, "invalidation failed");
+	else if (!--s->hiding)
+		happened(s, RPING_PENDING_HIDDEN);
+}
+
 static void dto_event(struct rping_session *s,
 		      const struct dat_dto_completion_event_data *dto)
 {
 	int ret;
 
+	if (dto->operation == DAT_DTO_LMR_INVALIDATE) {
+		hidden_event(s, dto->status);
+		return;
+	}
 	if (dto->status != DAT_DTO_SUCCESS) {
 		/* The terminal event follows and says what it was. */
 		if (dto->status != DAT_DTO_ERR_FLUSHED)
@@ -360,6 +407,10 @@ void rping_protocol_event(void *context, const struct dat_event *event)
 	switch (event->event_number) {
 	case DAT_DTO_COMPLETION_EVENT:
 		dto_event(s, &event->event_data.dto_completion_event_data);
+		break;
+	case DAT_RMR_BIND_COMPLETION_EVENT:
+		hidden_event(s, event->event_data.rmr_completion_event_data
+				.status);
 		break;
 	case DAT_CONNECTION_REQUEST_EVENT:
 		connection_request(s,

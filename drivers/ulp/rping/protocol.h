@@ -24,6 +24,7 @@ enum rping_step {
 	RPING_READ,		/* server: reads the source */
 	RPING_SINK,		/* client: sink offered; server: awaits one */
 	RPING_WRITE,		/* server: writes to the sink */
+	RPING_HIDE,		/* client: takes its buffers from the server */
 	RPING_CLOSE,		/* the end of the connection is awaited */
 };
 
@@ -33,6 +34,7 @@ enum rping_pending {
 	RPING_PENDING_RECV = 0x2,
 	RPING_PENDING_RDMA = 0x4,
 	RPING_PENDING_ESTABLISHED = 0x8,
+	RPING_PENDING_HIDDEN = 0x10,
 };
 
 void rping_protocol_start(struct rping_session *s);

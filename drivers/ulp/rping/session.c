@@ -50,43 +50,6 @@ void rping_session_fail(struct rping_session *s, int result, const char *text)
 	}
 }
 
-static int mem_create(struct rping_session *s, struct rping_mem *mem,
-		      size_t size, enum dat_mem_priv_flags privileges)
-{
-	union dat_region_description region;
-	u64 length, addr;
-	int ret;
-
-	mem->buf = kvzalloc(size, GFP_KERNEL);
-	if (!mem->buf)
-		return -ENOMEM;
-	region.for_va = mem->buf;
-	ret = dat_lmr_kcreate(s->ia, DAT_MEM_TYPE_VIRTUAL, region, size, s->pz,
-			      privileges, DAT_VA_TYPE_VA,
-			      DAT_MEM_OPTIMIZE_DONT_CARE, &mem->lmr, &mem->lkey,
-			      &mem->rkey, &length, &addr);
-	if (ret) {
-		kvfree(mem->buf);
-		mem->buf = NULL;
-		return ret;
-	}
-	mem->addr = (uintptr_t)mem->buf;
-	return 0;
-}
-
-static void mem_destroy(struct rping_mem *mem)
-{
-	int ret;
-
-	if (!mem->buf)
-		return;
-	ret = dat_lmr_free(mem->lmr);
-	if (ret)
-		pr_warn("LMR cannot be freed: %d\n", ret);
-	kvfree(mem->buf);
-	mem->buf = NULL;
-}
-
 static int create_mem(struct rping_session *s)
 {
 	const enum dat_mem_priv_flags local = DAT_MEM_PRIV_LOCAL_READ_FLAG |
@@ -95,17 +58,23 @@ static int create_mem(struct rping_session *s)
 	struct dat_provider_attr *attr;
 	int ret;
 
-	ret = mem_create(s, &s->control, sizeof(struct rping_control), local);
+	ret = rping_mem_create(s, &s->control, sizeof(struct rping_control),
+			       local);
 	if (ret)
 		return ret;
 
 	if (!s->param.server) {
-		ret = mem_create(s, &s->source, s->param.size,
-				 local | DAT_MEM_PRIV_REMOTE_READ_FLAG);
-		if (ret)
-			return ret;
-		return mem_create(s, &s->sink, s->param.size,
-				  local | DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+		if (s->param.mem == RPING_MEM_POOL)
+			ret = rping_mem_create_pool(s);
+		if (!ret)
+			ret = rping_mem_create_shown(s, &s->source,
+						     s->param.size,
+						     DAT_MEM_PRIV_REMOTE_READ_FLAG);
+		if (!ret)
+			ret = rping_mem_create_shown(s, &s->sink,
+						     s->param.size,
+						     DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+		return ret;
 	}
 
 	/* iWARP answers a read by writing to its target. */
@@ -120,7 +89,7 @@ static int create_mem(struct rping_session *s)
 	kfree(attr);
 	if (ret)
 		return ret;
-	return mem_create(s, &s->source, s->param.size, source);
+	return rping_mem_create(s, &s->source, s->param.size, source);
 }
 
 static int create_evd(struct rping_session *s, struct rping_evd **evd,
@@ -143,7 +112,8 @@ static int create_evds(struct rping_session *s)
 	int ret;
 
 	if (s->param.merged) {
-		ret = create_evd(s, &s->conn, "all", cm | DAT_EVD_DTO_FLAG);
+		ret = create_evd(s, &s->conn, "all", cm | DAT_EVD_DTO_FLAG |
+						     DAT_EVD_RMR_BIND_FLAG);
 		s->recv = s->conn;
 		s->request = s->conn;
 		return ret;
@@ -153,7 +123,8 @@ static int create_evds(struct rping_session *s)
 	if (!ret)
 		ret = create_evd(s, &s->recv, "recv", DAT_EVD_DTO_FLAG);
 	if (!ret)
-		ret = create_evd(s, &s->request, "request", DAT_EVD_DTO_FLAG);
+		ret = create_evd(s, &s->request, "request",
+				 DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG);
 	return ret;
 }
 
@@ -217,9 +188,20 @@ static void free_objects(struct rping_session *s)
 		if (ret)
 			pr_warn("EP cannot be freed: %d\n", ret);
 	}
-	mem_destroy(&s->sink);
-	mem_destroy(&s->source);
-	mem_destroy(&s->control);
+	rping_mem_destroy(&s->sink);
+	rping_mem_destroy(&s->source);
+	rping_mem_destroy(&s->control);
+	if (s->pool) {
+		ret = dat_fmr_pool_destroy(s->pool);
+		if (ret)
+			pr_warn("pool cannot be destroyed: %d\n", ret);
+		kvfree(s->sink.buf);
+		kvfree(s->source.buf);
+	}
+	s->pool = NULL;
+	s->sink.buf = NULL;
+	s->source.buf = NULL;
+	s->control.buf = NULL;
 	for (i = 0; i < s->nr_evds; i++)
 		rping_evd_free(&s->evds[i]);
 	if (s->pz)

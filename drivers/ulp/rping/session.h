@@ -10,6 +10,7 @@
 #include <dat/kdat.h>
 
 #include "evd.h"
+#include "mem.h"
 #include "param.h"
 #include "protocol.h"
 
@@ -20,7 +21,8 @@ struct task_struct;
 
 enum {
 	RPING_RECVS = 2,	/* posted at any time; the peer sends one */
-	RPING_REQUESTS = 4,	/* of which two can be in flight */
+	/* A message, and what shows or hides two buffers, a window with two each. */
+	RPING_REQUESTS = 8,
 	RPING_EVD_QLEN = 32,
 	RPING_EVDS = 3,
 };
@@ -30,15 +32,6 @@ struct rping_control {
 	struct rping_adv recv[RPING_RECVS];
 	struct rping_adv source;	/* client: offers; server: go ahead */
 	struct rping_adv sink;
-};
-
-/* A registered buffer. */
-struct rping_mem {
-	void *buf;
-	struct dat_lmr *lmr;
-	u32 lkey;
-	u32 rkey;
-	u64 addr;
 };
 
 /*
@@ -67,6 +60,7 @@ struct rping_session {
 	struct dat_ia *ia;
 	struct dat_evd *async_evd;	/* kdapl's own, goes with the IA */
 	struct dat_pz *pz;
+	struct dat_fmr_pool *pool;	/* param.mem is RPING_MEM_POOL */
 	struct rping_evd evds[RPING_EVDS];
 	unsigned int nr_evds;
 	struct rping_evd *conn;		/* those of evds[] that carry ... */
@@ -83,6 +77,7 @@ struct rping_session {
 	u32 pending;			/* enum rping_pending */
 	u64 ping;			/* number of the one in hand */
 	struct rping_adv peer;		/* the peer's last offer */
+	u32 hiding;			/* client: invalidations to come home */
 	u32 len;			/* server: bytes of the ping in hand */
 	bool ended;			/* the terminal event was dequeued */
 	unsigned long ended_at;		/* jiffies */
