@@ -109,6 +109,9 @@ bool kdapl_lmr_open_window(struct dat_ep *ep,
 	lmr = kdapl_lmr_find(ia, iov->lmr_context);
 	if (!lmr || lmr->context != iov->lmr_context)
 		return false;
+	/* What dat_lmr_fmr() registers changes without a new generation. */
+	if (lmr->fr)
+		return true;
 	window->context = iov->lmr_context;
 	window->generation = generation;
 	window->va = lmr->va;
