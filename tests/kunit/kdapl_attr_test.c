@@ -87,7 +87,7 @@ static void kdapl_attr_transports(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)a->ia.extension_supported,
 			(int)DAT_EXTENSION_NONE);
 	KUNIT_EXPECT_EQ(test, a->ia.max_iov_segments_per_rdma_read, 1);
-	KUNIT_EXPECT_EQ(test, a->provider.max_private_data_size, 252);
+	KUNIT_EXPECT_EQ(test, a->provider.max_private_data_size, 251);
 	KUNIT_EXPECT_TRUE(test, a->provider.rdma_write_for_rdma_read_req);
 	kit_close(kit);
 	fake_hca_unplug();
