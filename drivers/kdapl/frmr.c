@@ -30,6 +30,7 @@
 #include "main.h"
 #include "pz.h"
 #include "queue.h"
+#include "reg.h"
 #include "rmr.h"
 #include "trace.h"
 
@@ -53,7 +54,7 @@ static int frmr_alloc_mr(struct kdapl_frmr *fr)
 	struct ib_mr *mr;
 	int ret;
 
-	mr = ib_alloc_mr(fr->pz->pd, IB_MR_TYPE_MEM_REG, fr->max_pages);
+	mr = kdapl_reg_alloc(fr->pz->pd, fr->max_pages);
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 	ret = xa_err(xa_store(&ia->frmrs, mr->rkey >> 8, fr, GFP_KERNEL));

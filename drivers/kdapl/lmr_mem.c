@@ -152,7 +152,7 @@ static int lmr_alloc_mr(struct dat_lmr *lmr, u32 npages)
 	struct ib_mr *mr;
 	int n;
 
-	mr = ib_alloc_mr(lmr->pz->pd, IB_MR_TYPE_MEM_REG, npages);
+	mr = kdapl_reg_alloc(lmr->pz->pd, npages);
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
 
