@@ -77,7 +77,8 @@ need busy c4
 begin=$(cut -d . -f 1 /proc/uptime)
 check "delete $DEV0" del_rdma "$TRANSPORT" 0
 end=$(cut -d . -f 1 /proc/uptime)
-check "within five seconds" test $((end - begin)) -le 5
+# Waiting for the consumer, or for a peer, would take for ever or a minute.
+check "within twenty seconds" test $((end - begin)) -le 20
 for i in 1 2 3 4; do
 	ended c$i "our device is deleted, client $i" 20
 	check "client $i says so" test "$(krping_result c$i)" != 0

@@ -35,7 +35,7 @@ check "unload is refused with an IA open" test -d /sys/module/kdapl
 krping remove s
 check_eq "which goes with the IA" "$(cat /sys/module/kdapl/refcnt)" "$before"
 need unload kdapl_rping
-check "then it succeeds" unload kdapl 1
+check "then it succeeds" unload kdapl 10
 
 good=0
 i=0
@@ -48,11 +48,11 @@ while [ $i -lt $rounds ]; do
 	for n in 1 2 3 4 5 6 7 8; do
 		krping client name=c$n device=$DEV0 addr=$IP1 count=0 || break 2
 	done
-	wait_until "grep -q '^pings [1-9]' $RPING/c8" 20 || break
+	wait_until "grep -q '^pings [1-9]' $RPING/c8" 60 || break
 	# Every other time the peer dies first.
 	[ $((i % 2)) = 0 ] || kill -9 $pid
 	rmmod kdapl_rping || break
-	unload kdapl 1 || break
+	unload kdapl 10 || break
 	[ $((i % 2)) = 1 ] || kill -9 $pid
 	wait $pid 2>/dev/null
 	good=$((good + 1))
