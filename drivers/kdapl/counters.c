@@ -16,8 +16,22 @@
 #include "ep.h"
 #include "evd.h"
 #include "ia.h"
+#include "trace.h"
 
 DEFINE_STATIC_KEY_FALSE(kdapl_counters_key);
+
+static void counters_key_inc(void)
+{
+	static_branch_inc(&kdapl_counters_key);
+	/* The short way of a dequeue does not count. */
+	kdapl_dequeue_trace_on();
+}
+
+static void counters_key_dec(void)
+{
+	kdapl_dequeue_trace_off();
+	static_branch_dec(&kdapl_counters_key);
+}
 
 enum {
 	COUNTERS_MOST = DCNT_IA_ALL_COUNTERS,
@@ -319,7 +333,7 @@ int dat_ib_start_counter(struct dat_ia *ia, enum dat_ib_counter_type type)
 	if (type != DCNT_EP_DTO)
 		return -EOPNOTSUPP;
 	if (!test_and_set_bit(KDAPL_IA_COUNTING, &ia->flags))
-		static_branch_inc(&kdapl_counters_key);
+		counters_key_inc();
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dat_ib_start_counter);
@@ -350,5 +364,5 @@ EXPORT_SYMBOL_GPL(dat_ib_stop_counter);
 void kdapl_counters_close(struct dat_ia *ia)
 {
 	if (test_and_clear_bit(KDAPL_IA_COUNTING, &ia->flags))
-		static_branch_dec(&kdapl_counters_key);
+		counters_key_dec();
 }

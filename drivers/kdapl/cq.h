@@ -53,7 +53,7 @@ static __always_inline bool kdapl_cq_plain(const struct ib_wc *wc, u16 flags)
 	const struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
 	const struct kdapl_queue *queue = wr->queue;
 
-	if (unlikely(wr->pos != (u16)queue->tail || wr->flags & (u16)~flags))
+	if (unlikely(wr->flags & (u16)~flags || wr->pos != queue->tail))
 		return false;
 	return likely(!((u32)wc->status | (u32)READ_ONCE(queue->ep->phase)));
 }

@@ -15,25 +15,23 @@
 
 #include <dat/kdat.h>
 
-#include "counters.h"
 #include "cq.h"
 #include "ep.h"
 #include "evd.h"
-#include "frmr.h"
 #include "queue.h"
 #include "trace.h"
 
-static DEFINE_STATIC_KEY_FALSE(dequeue_traced);
+static DEFINE_STATIC_KEY_FALSE(dequeue_watched);
 
 int kdapl_dequeue_trace_on(void)
 {
-	static_branch_inc(&dequeue_traced);
+	static_branch_inc(&dequeue_watched);
 	return 0;
 }
 
 void kdapl_dequeue_trace_off(void)
 {
-	static_branch_dec(&dequeue_traced);
+	static_branch_dec(&dequeue_watched);
 }
 
 /*
@@ -50,28 +48,23 @@ static __always_inline bool dequeue_short_locked(struct dat_evd *evd,
 						 const struct ib_wc *wc,
 						 struct dat_event *event)
 {
-	struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
+	const struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
 	struct dat_dto_completion_event_data *dto =
 		&event->event_data.dto_completion_event_data;
 	struct kdapl_queue *queue = wr->queue;
 	struct dat_ep *ep = queue->ep;
 	u32 tail = queue->tail;
 
-	/* Events that are traced take the long way. */
-	if (static_branch_unlikely(&dequeue_traced) ||
-	    unlikely(!kdapl_cq_plain(wc, KDAPL_WR_UNSIGNALLED |
-					 KDAPL_WR_MEM | KDAPL_WR_INV)))
+	/* Events that are traced or counted take the long way. */
+	if (static_branch_unlikely(&dequeue_watched) ||
+	    unlikely(!kdapl_cq_plain(wc, KDAPL_WR_UNSIGNALLED)))
 		return false;
 	if (queue->request) {
 		dto->transfered_length = wr->len;
-		/* Its MR first: whoever sees the event may use it again. */
-		if (unlikely(wr->flags & KDAPL_WR_MEM))
-			kdapl_frmr_done_locked(wr, IB_WC_SUCCESS);
 	} else {
 		if (unlikely(wc->wc_flags & KDAPL_WC_RARE))
 			return false;
 		dto->transfered_length = wc->byte_len;
-		kdapl_counters_recv(ep, wc);
 	}
 	event->event_number = DAT_DTO_COMPLETION_EVENT;
 	event->evd_handle = evd;

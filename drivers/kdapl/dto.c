@@ -82,7 +82,9 @@ dto_send_short_locked(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 	struct ib_qp *qp;
 	int ret;
 
-	if (unlikely(!kdapl_queue_has_credit(queue, queue->limit) ||
+	/* The long way counts. */
+	if (static_branch_unlikely(&kdapl_counters_key) ||
+	    unlikely(!kdapl_queue_has_credit(queue, queue->limit) ||
 		     len > ep->config.attr.max_message_size ||
 		     !kdapl_lmr_build_window(ep, queue, iov, len,
 					     DAT_MEM_PRIV_LOCAL_READ_FLAG)))
@@ -96,10 +98,7 @@ dto_send_short_locked(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 	ret = qp->device->ops.post_send(qp, &queue->send_one, &queue->bad_send);
 	if (trace_kdapl_dto_post_enabled())
 		ret = dto_trace_locked(ep, true, ret);
-	if (unlikely(ret))
-		return dto_refused_locked(ep, true, ret);
-	kdapl_counters_post(ep, DAT_DTO_SEND, iov->segment_length);
-	return 0;
+	return likely(!ret) ? 0 : dto_refused_locked(ep, true, ret);
 }
 
 static __always_inline int
@@ -113,7 +112,9 @@ dto_write_short_locked(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 	struct ib_qp *qp;
 	int ret;
 
-	if (unlikely(!kdapl_queue_has_credit(queue, queue->limit) ||
+	/* The long way counts. */
+	if (static_branch_unlikely(&kdapl_counters_key) ||
+	    unlikely(!kdapl_queue_has_credit(queue, queue->limit) ||
 		     len > ep->config.attr.max_rdma_size ||
 		     len > remote->segment_length ||
 		     !kdapl_lmr_build_window(ep, queue, iov, len,
@@ -134,10 +135,7 @@ dto_write_short_locked(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 	ret = qp->device->ops.post_send(qp, &rdma->wr, &queue->bad_send);
 	if (trace_kdapl_dto_post_enabled())
 		ret = dto_trace_locked(ep, true, ret);
-	if (unlikely(ret))
-		return dto_refused_locked(ep, true, ret);
-	kdapl_counters_post(ep, DAT_DTO_RDMA_WRITE, iov->segment_length);
-	return 0;
+	return likely(!ret) ? 0 : dto_refused_locked(ep, true, ret);
 }
 
 static __always_inline int
@@ -149,7 +147,9 @@ dto_recv_short_locked(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 	struct ib_qp *qp;
 	int ret;
 
-	if (unlikely(!kdapl_queue_has_credit(queue, queue->limit) ||
+	/* The long way counts. */
+	if (static_branch_unlikely(&kdapl_counters_key) ||
+	    unlikely(!kdapl_queue_has_credit(queue, queue->limit) ||
 		     !kdapl_lmr_build_window(ep, queue, iov, len,
 					     DAT_MEM_PRIV_LOCAL_WRITE_FLAG)))
 		return 1;
@@ -162,10 +162,7 @@ dto_recv_short_locked(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 	ret = qp->device->ops.post_recv(qp, &queue->recv_one, &queue->bad_recv);
 	if (trace_kdapl_dto_post_enabled())
 		ret = dto_trace_locked(ep, false, ret);
-	if (unlikely(ret))
-		return dto_refused_locked(ep, false, ret);
-	kdapl_counters_post(ep, DAT_DTO_RECEIVE, iov->segment_length);
-	return 0;
+	return likely(!ret) ? 0 : dto_refused_locked(ep, false, ret);
 }
 
 /* What becomes of a post that the short way has not made; unlocks. */

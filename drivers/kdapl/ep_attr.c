@@ -133,13 +133,11 @@ int kdapl_ep_config_check(struct dat_ia *ia,
 		    config->pz != config->srq->pz)
 			return -EINVAL;
 	} else if (!attr_in(attr->max_recv_dtos,
-			    min_t(int, dev->max_qp_wr, KDAPL_QUEUE_MAX) -
-			    KDAPL_QUEUE_EXTRA_RECV)) {
+			    dev->max_qp_wr - KDAPL_QUEUE_EXTRA_RECV)) {
 		return -EINVAL;
 	}
 	if (!attr_in(attr->max_request_dtos,
-		     min_t(int, dev->max_qp_wr, KDAPL_QUEUE_MAX) -
-		     KDAPL_QUEUE_EXTRA_SEND))
+		     dev->max_qp_wr - KDAPL_QUEUE_EXTRA_SEND))
 		return -EINVAL;
 
 	if (attr->max_message_size > ia->port_attr.max_msg_sz ||

@@ -60,8 +60,7 @@ static int ia_at_most(u64 value)
 /* Requests of a consumer beside those that kdapl posts itself. */
 static int ia_max_dto(const struct ib_device_attr *dev)
 {
-	return max(min_t(int, dev->max_qp_wr, KDAPL_QUEUE_MAX) -
-		   KDAPL_QUEUE_EXTRA_SEND, 0);
+	return max(dev->max_qp_wr - KDAPL_QUEUE_EXTRA_SEND, 0);
 }
 
 static void ia_fill_attr(struct dat_ia *ia, struct dat_ia_attr *attr)

@@ -56,18 +56,20 @@ int kdapl_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
 	u32 extra = queue->request ? KDAPL_QUEUE_EXTRA_SEND :
 				     KDAPL_QUEUE_EXTRA_RECV;
 	u32 size = roundup_pow_of_two(depth + extra);
-	size_t contexts = array_size(size, sizeof(*queue->wr));
 	struct kdapl_wr *wr;
+	struct ib_sge *sge;
 	u32 i;
 
 	might_sleep();
 
-	/* The scratch entries stand behind the contexts. */
-	wr = kvzalloc(size_add(contexts,
-			       KDAPL_QUEUE_MAX_SGE * sizeof(struct ib_sge)),
-		      GFP_KERNEL);
-	if (!wr)
+	/* Apart: contexts fill a power of two, and a slab of their own. */
+	wr = kvcalloc(size, sizeof(*wr), GFP_KERNEL);
+	sge = kcalloc(KDAPL_QUEUE_MAX_SGE, sizeof(*sge), GFP_KERNEL);
+	if (!wr || !sge) {
+		kvfree(wr);
+		kfree(sge);
 		return -ENOMEM;
+	}
 	for (i = 0; i < size; i++) {
 		wr[i].queue = queue;
 		/* Never posted: it is not the oldest of anything. */
@@ -75,7 +77,7 @@ int kdapl_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
 	}
 
 	queue->wr = wr;
-	queue->sge = (struct ib_sge *)(wr + size);
+	queue->sge = sge;
 	queue->mask = size - 1;
 	queue->depth = depth;
 	queue->evd = evd;
@@ -91,6 +93,7 @@ int kdapl_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
 void kdapl_queue_free(struct kdapl_queue *queue)
 {
 	kvfree(queue->wr);
+	kfree(queue->sge);
 	queue->wr = NULL;
 	queue->sge = NULL;
 	queue->evd = NULL;

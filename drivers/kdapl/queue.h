@@ -43,22 +43,24 @@ enum kdapl_wr_flags {
  *	completion but status and wr_id can be trusted, and wc->qp may be gone
  * @cookie: the consumer's
  * @fr: the MR of a request with KDAPL_WR_MEM
+ * @pos: of all others: what head was when it was posted; equal to tail: it is the
+ *	oldest one that is with the provider
  * @len: bytes posted
  * @op: enum dat_dtos or enum kdapl_internal_op
  * @flags: enum kdapl_wr_flags
  * @variant: KDAPL_WR_MEM: the last byte of the key that was registered
- * @pos: what head was when it was posted; equal to tail: it is the oldest one that
- *	is with the provider. KDAPL_QUEUE_MAX makes 16 bits enough
  */
 struct kdapl_wr {
 	struct kdapl_queue *queue;
 	union dat_context cookie;
-	struct kdapl_frmr *fr;
+	union {
+		struct kdapl_frmr *fr;
+		u32 pos;
+	};
 	u32 len;
 	u8 op;
 	u8 variant;
 	u16 flags;
-	u16 pos;
 };
 
 /* What a post finds. Changed under the post lock. */
@@ -155,8 +157,6 @@ enum {
 	KDAPL_QUEUE_EXTRA_SEND = 4,
 	/* Receive slots beyond max_recv_dtos: the marker. */
 	KDAPL_QUEUE_EXTRA_RECV = 1,
-	/* Contexts of a queue: more of them would make kdapl_wr.pos ambiguous. */
-	KDAPL_QUEUE_MAX = 0x10000,
 	/* Most segments of a work request, whatever the device offers. */
 	KDAPL_QUEUE_MAX_SGE = 32,
 };
@@ -211,16 +211,21 @@ static inline void kdapl_queue_publish_locked(struct kdapl_queue *queue,
 {
 	u32 head = queue->head;
 
-	wr->pos = head;
+	if (likely(!(wr->flags & KDAPL_WR_MEM)))
+		wr->pos = head;
 	/* Whoever sees the new head sees the context. */
 	smp_store_release(&queue->head, head + 1);
 }
 
 static inline void kdapl_queue_retract_locked(struct kdapl_queue *queue)
 {
+	struct kdapl_wr *wr;
+
 	WRITE_ONCE(queue->head, queue->head - 1);
 	/* Not the oldest one with the provider, should that ever name it. */
-	kdapl_queue_next_wr(queue)->pos++;
+	wr = kdapl_queue_next_wr(queue);
+	if (likely(!(wr->flags & KDAPL_WR_MEM)))
+		wr->pos++;
 }
 
 /* cq.c: a completion, or a request flushed in software, is done with */

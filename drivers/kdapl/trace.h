@@ -88,7 +88,7 @@ TRACE_EVENT(kdapl_evd_post,
 	TP_printk("evd=%u event=0x%05x", __entry->evd, __entry->number)
 );
 
-/* dequeue.c: has the events of the two below take the way that traces. */
+/* dequeue.c: has events take the way that traces, and counts. */
 int kdapl_dequeue_trace_on(void);
 void kdapl_dequeue_trace_off(void);
 
