@@ -220,7 +220,9 @@ static void fmr_show(struct dat_lmr *lmr, const struct kdapl_lmr_fmr *fmr,
 	 * The request may have failed meanwhile. Either this look finds that, or
 	 * fmr_changed() comes behind it.
 	 */
-	smp_store_mb(lmr->length, fmr->region.length);
+	WRITE_ONCE(lmr->length, fmr->region.length);
+	/* smp_store_mb() takes no 64-bit value on 32-bit kernels. */
+	smp_mb();
 	if (unlikely(kdapl_frmr_state(lmr->fr) != KDAPL_FRMR_VALID))
 		WRITE_ONCE(lmr->length, 0);
 }
