@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
-# unproven: siw
 # timeout: 600
 #
 # Loads and unloads: alone, refused under a consumer, and right after traffic.
