@@ -331,7 +331,7 @@ u32 kdapl_cq_poll_locked(struct dat_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
 
-	if (!kdapl_cq_fetched(evd)) {
+	if (!evd->wc_left) {
 		if (!evd->cq)
 			return 0;
 		evd->wc_left = kdapl_cq_fetch_locked(evd);

@@ -22,12 +22,6 @@
 #include "evd.h"
 #include "queue.h"
 
-/* Whether completions were fetched and not looked at. Under the EVD lock. */
-static inline bool kdapl_cq_fetched(const struct dat_evd *evd)
-{
-	return evd->wc_left;
-}
-
 /*
  * Polls a batch into evd->wc, where nothing may be left, from an EVD that has a
  * CQ; their number. The caller keeps wc_next and wc_left.
@@ -45,8 +39,7 @@ static __always_inline u32 kdapl_cq_fetch_locked(struct dat_evd *evd)
 
 /*
  * What most completions are: the success of the oldest request of its queue, posted
- * with no flags but @flags, of an EP whose close waits
- * for nothing.
+ * with no flags but @flags, of an EP whose close waits for nothing.
  */
 static __always_inline bool kdapl_cq_plain(const struct ib_wc *wc, u16 flags)
 {

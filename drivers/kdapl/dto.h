@@ -24,6 +24,15 @@ static inline bool kdapl_dto_has_credit(struct kdapl_queue *queue)
 
 /* Takes a context that no QP will see. 1: to be flushed at once. */
 int kdapl_dto_not_posted_locked(struct kdapl_queue *queue, struct kdapl_wr *wr);
+/*
+ * The rest of a request, once its opcode and what goes with that is in @send, and
+ * its @num_sge entries and their length are in @queue: flags, context, post. 1: as
+ * above.
+ */
+int kdapl_dto_send_locked(struct kdapl_queue *queue, struct ib_send_wr *send,
+			  u8 op, u8 wr_flags, int num_sge,
+			  union dat_context cookie,
+			  enum dat_completion_flags flags);
 /* siw refuses posts while the QP's state changes: true for a few more tries. */
 bool kdapl_dto_retry(struct dat_ep *ep, int ret, unsigned int *tries);
 

@@ -54,11 +54,6 @@ static int ext_post_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 			   union dat_context cookie,
 			   enum dat_completion_flags flags)
 {
-	struct ib_send_wr *send = &ext->atomic.wr;
-	const struct ib_send_wr *bad;
-	int send_flags = IB_SEND_SIGNALED;
-	u8 wr_flags = ext->wr_flags;
-	struct kdapl_wr *wr;
 	int ret;
 
 	if (queue->gate == KDAPL_QUEUE_CLOSED)
@@ -74,43 +69,8 @@ static int ext_post_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 	    (ext->exact && queue->total != ext->exact))
 		return -EMSGSIZE;
 
-	if (flags & DAT_COMPLETION_SUPPRESS_FLAG) {
-		wr_flags |= KDAPL_WR_SUPPRESS;
-		if (queue->suppressed + 1 < queue->depth / 2)
-			send_flags = 0;
-	}
-	if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
-		wr_flags |= KDAPL_WR_UNSIGNALLED;
-	if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-		send_flags |= IB_SEND_SOLICITED;
-	if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
-		send_flags |= IB_SEND_FENCE;
-
-	wr = kdapl_queue_next_wr(queue);
-	wr->cookie = cookie;
-	wr->len = queue->total;
-	wr->op = ext->op;
-	wr->flags = wr_flags;
-	if (queue->gate != KDAPL_QUEUE_OPEN)
-		return kdapl_dto_not_posted_locked(queue, wr);
-	queue->posted++;
-	kdapl_queue_publish_locked(queue, wr);
-
-	send->wr_id = (uintptr_t)wr;
-	send->sg_list = queue->sge;
-	send->num_sge = ret;
-	send->send_flags = send_flags;
-	ret = ib_post_send(ep->qp, send, &bad);
-	trace_kdapl_dto_post(ep->obj.id, ext->op, queue->total, ret);
-	if (ret) {
-		kdapl_queue_retract_locked(queue);
-		queue->posted--;
-		return ret;
-	}
-	kdapl_counters_post(ep, ext->op, queue->total);
-	queue->suppressed = send_flags & IB_SEND_SIGNALED ?
-			    0 : queue->suppressed + 1;
-	return 0;
+	return kdapl_dto_send_locked(queue, &ext->atomic.wr, ext->op,
+				     ext->wr_flags, ret, cookie, flags);
 }
 
 static int ext_post(struct dat_ep *ep, struct dto_ext *ext, int num,

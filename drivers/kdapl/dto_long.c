@@ -34,6 +34,55 @@ int kdapl_dto_not_posted_locked(struct kdapl_queue *queue, struct kdapl_wr *wr)
 	return queue->gate == KDAPL_QUEUE_FLUSH;
 }
 
+int kdapl_dto_send_locked(struct kdapl_queue *queue, struct ib_send_wr *send,
+			  u8 op, u8 wr_flags, int num_sge,
+			  union dat_context cookie,
+			  enum dat_completion_flags flags)
+{
+	int send_flags = IB_SEND_SIGNALED;
+	struct dat_ep *ep = queue->ep;
+	struct kdapl_wr *wr;
+	int ret;
+
+	if (flags & DAT_COMPLETION_SUPPRESS_FLAG) {
+		wr_flags |= KDAPL_WR_SUPPRESS;
+		if (queue->suppressed + 1 < queue->depth / 2)
+			send_flags = 0;
+	}
+	if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
+		wr_flags |= KDAPL_WR_UNSIGNALLED;
+	if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+		send_flags |= IB_SEND_SOLICITED;
+	if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+		send_flags |= IB_SEND_FENCE;
+
+	wr = kdapl_queue_next_wr(queue);
+	wr->cookie = cookie;
+	wr->len = queue->total;
+	wr->op = op;
+	wr->flags = wr_flags;
+	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
+		return kdapl_dto_not_posted_locked(queue, wr);
+	queue->posted++;
+	kdapl_queue_publish_locked(queue, wr);
+
+	send->wr_id = (uintptr_t)wr;
+	send->sg_list = queue->sge;
+	send->num_sge = num_sge;
+	send->send_flags = send_flags;
+	ret = ib_post_send(ep->qp, send, &queue->bad_send);
+	trace_kdapl_dto_post(ep->obj.id, op, queue->total, ret);
+	if (unlikely(ret)) {
+		kdapl_queue_retract_locked(queue);
+		queue->posted--;
+		return ret;
+	}
+	queue->suppressed = send_flags & IB_SEND_SIGNALED ?
+			    0 : queue->suppressed + 1;
+	kdapl_counters_post(ep, op, queue->total);
+	return 0;
+}
+
 /* An RDMA read moves as many bytes as its entries name: no more than asked. */
 static int dto_trim(struct ib_sge *sge, int num, u32 excess)
 {
@@ -82,9 +131,6 @@ dto_request_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 		   enum dat_completion_flags flags)
 {
 	struct ib_rdma_wr *rdma = &queue->send_wr;
-	int send_flags = IB_SEND_SIGNALED;
-	struct kdapl_wr *wr;
-	u8 wr_flags = 0;
 	int ret;
 
 	if (unlikely(queue->gate == KDAPL_QUEUE_CLOSED))
@@ -125,45 +171,7 @@ dto_request_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 		rdma->rkey = remote->rmr_context;
 	}
 
-	if (unlikely(flags)) {
-		if (flags & DAT_COMPLETION_SUPPRESS_FLAG) {
-			wr_flags = KDAPL_WR_SUPPRESS;
-			if (queue->suppressed + 1 < queue->depth / 2)
-				send_flags = 0;
-		}
-		if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
-			wr_flags |= KDAPL_WR_UNSIGNALLED;
-		if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-			send_flags |= IB_SEND_SOLICITED;
-		if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
-			send_flags |= IB_SEND_FENCE;
-	}
-
-	wr = kdapl_queue_next_wr(queue);
-	wr->cookie = cookie;
-	wr->len = queue->total;
-	wr->op = op;
-	wr->flags = wr_flags;
-	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
-		return kdapl_dto_not_posted_locked(queue, wr);
-	queue->posted++;
-	kdapl_queue_publish_locked(queue, wr);
-
-	rdma->wr.wr_id = (uintptr_t)wr;
-	rdma->wr.sg_list = queue->sge;
-	rdma->wr.num_sge = ret;
-	rdma->wr.send_flags = send_flags;
-	ret = ib_post_send(ep->qp, &rdma->wr, &queue->bad_send);
-	trace_kdapl_dto_post(ep->obj.id, op, queue->total, ret);
-	if (unlikely(ret)) {
-		kdapl_queue_retract_locked(queue);
-		queue->posted--;
-		return ret;
-	}
-	queue->suppressed = send_flags & IB_SEND_SIGNALED ?
-			    0 : queue->suppressed + 1;
-	kdapl_counters_post(ep, op, queue->total);
-	return 0;
+	return kdapl_dto_send_locked(queue, &rdma->wr, op, 0, ret, cookie, flags);
 }
 
 bool kdapl_dto_retry(struct dat_ep *ep, int ret, unsigned int *tries)

@@ -39,7 +39,7 @@ enum {
 	FRMR_RETRY_MS = 100,
 };
 
-static void frmr_unmap(struct kdapl_frmr *fr)
+void kdapl_frmr_unmap(struct kdapl_frmr *fr)
 {
 	if (fr->mapped)
 		ib_dma_unmap_sg(fr->pz->obj.ia->ibdev, fr->sgl, fr->nents,
@@ -96,7 +96,7 @@ static void frmr_replace(struct work_struct *work)
 	/* Flushes come together: the others are on their way. */
 	if (!atomic_read(&fr->posted)) {
 		frmr_dereg_mr(fr);
-		frmr_unmap(fr);
+		kdapl_frmr_unmap(fr);
 		ret = frmr_alloc_mr(fr);
 	}
 	if (ret) {
@@ -182,7 +182,7 @@ bool kdapl_frmr_force(struct kdapl_frmr *fr)
 	    !kdapl_frmr_move(fr, KDAPL_FRMR_ENDING, KDAPL_FRMR_UNKNOWN))
 		return false;
 	frmr_dereg_mr(fr);
-	frmr_unmap(fr);
+	kdapl_frmr_unmap(fr);
 	fr->changed(fr);
 	queue_delayed_work(kdapl_wq, &fr->replace, 0);
 	return true;
@@ -193,7 +193,7 @@ void kdapl_frmr_remove_device(struct kdapl_frmr *fr)
 	atomic_set(&fr->state, KDAPL_FRMR_DEAD);
 	/* In this order: nothing reaches memory that is not mapped any more. */
 	frmr_dereg_mr(fr);
-	frmr_unmap(fr);
+	kdapl_frmr_unmap(fr);
 }
 
 void kdapl_frmr_stop(struct kdapl_frmr *fr)
@@ -229,7 +229,7 @@ static void frmr_ended(struct kdapl_frmr *fr, enum kdapl_frmr_state from)
 	/* Else it was deregistered meanwhile. */
 	if (!kdapl_frmr_move(fr, from, KDAPL_FRMR_TAKEN))
 		return;
-	frmr_unmap(fr);
+	kdapl_frmr_unmap(fr);
 	fr->changed(fr);
 	/* Whoever takes it next sees all of that. */
 	atomic_set_release(&fr->state, KDAPL_FRMR_FREE);

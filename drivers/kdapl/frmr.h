@@ -86,6 +86,8 @@ struct kdapl_frmr {
 int kdapl_frmr_init(struct kdapl_frmr *fr, struct dat_pz *pz,
 		    struct kdapl_obj *owner, unsigned int max_pages,
 		    void (*changed)(struct kdapl_frmr *fr));
+/* What was mapped with the registration; the device does not use it any more. */
+void kdapl_frmr_unmap(struct kdapl_frmr *fr);
 /*
  * For registrations whose end no request can bring about: that of a VALID one,
  * as soon as nothing posted names it; that of an ENDING one at once, which may

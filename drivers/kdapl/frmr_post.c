@@ -34,23 +34,12 @@ static int frmr_map_locked(struct kdapl_frmr *fr, u64 iova)
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	n = ib_map_mr_sg(mr, fr->sgl, nents, NULL, PAGE_SIZE);
 	if (unlikely(n != nents)) {
-		if (fr->mapped)
-			ib_dma_unmap_sg(ibdev, fr->sgl, fr->nents,
-					DMA_BIDIRECTIONAL);
-		fr->mapped = false;
+		kdapl_frmr_unmap(fr);
 		return n < 0 ? n : -EMSGSIZE;
 	}
 	mr->iova = iova;
 	WRITE_ONCE(fr->key, mr->rkey);
 	return 0;
-}
-
-static void frmr_unmap_locked(struct kdapl_frmr *fr)
-{
-	if (fr->mapped)
-		ib_dma_unmap_sg(fr->pz->obj.ia->ibdev, fr->sgl, fr->nents,
-				DMA_BIDIRECTIONAL);
-	fr->mapped = false;
 }
 
 /* The context of the request; counts once it was published. */
@@ -180,7 +169,7 @@ static int frmr_register_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 	if (unlikely(req->old)) {
 		old = frmr_old_locked(queue, req->old);
 		if (old < 0) {
-			frmr_unmap_locked(fr);
+			kdapl_frmr_unmap(fr);
 			return old;
 		}
 	}
@@ -200,7 +189,7 @@ static int frmr_register_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 	      frmr_send_both_locked(queue, wr, req->old, fr) :
 	      frmr_send_locked(queue, wr, &fr->reg.wr);
 	if (unlikely(ret)) {
-		frmr_unmap_locked(fr);
+		kdapl_frmr_unmap(fr);
 		atomic_set(&fr->state, KDAPL_FRMR_TAKEN);
 	}
 	return ret;

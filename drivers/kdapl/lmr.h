@@ -149,10 +149,10 @@ static inline struct dat_lmr *kdapl_lmr_find(const struct dat_ia *ia,
 }
 
 /*
- * The short way for one segment: true if @sge was filled in. All else, and what
- * is wrong with the segment, is for kdapl_lmr_index_sge(). Under a spinlock.
+ * The short way for one segment: the LMR, if @sge was filled in. All else, and
+ * what is wrong with the segment, is for kdapl_lmr_index_sge(). Under a spinlock.
  */
-static __always_inline bool
+static __always_inline const struct dat_lmr *
 kdapl_lmr_build_one(const struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 		    u32 need, struct ib_sge *sge)
 {
@@ -164,14 +164,14 @@ kdapl_lmr_build_one(const struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 	if (unlikely(!lmr || lmr->context != iov->lmr_context ||
 		     lmr->pz != ep->config.pz ||
 		     lmr->deny & (need | KDAPL_LMR_NEED_ONE) || !len))
-		return false;
+		return NULL;
 	off = iov->virtual_address - lmr->va;
 	if (unlikely(off > lmr->length || len > lmr->length - off))
-		return false;
+		return NULL;
 	sge->addr = lmr->base + off;
 	sge->length = len;
 	sge->lkey = lmr->lkey;
-	return true;
+	return lmr;
 }
 
 /*

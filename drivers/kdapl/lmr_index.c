@@ -104,10 +104,8 @@ bool kdapl_lmr_open_window(struct dat_ep *ep,
 	window->length = 0;
 	/* Pairs with the release behind a change of the table. */
 	generation = smp_load_acquire(&ia->lmr_generation);
-	if (!kdapl_lmr_build_one(ep, iov, need, &queue->sge_one))
-		return false;
-	lmr = kdapl_lmr_find(ia, iov->lmr_context);
-	if (!lmr || lmr->context != iov->lmr_context)
+	lmr = kdapl_lmr_build_one(ep, iov, need, &queue->sge_one);
+	if (!lmr)
 		return false;
 	/* What dat_lmr_fmr() registers changes without a new generation. */
 	if (lmr->fr)

@@ -9,6 +9,7 @@
 
 #include "../../drivers/kdapl/evd.h"
 #include "kit.h"
+#include "kit_ways.h"
 
 enum { LOOP_ROUNDS = 400 };
 
@@ -23,29 +24,6 @@ struct loop {
 	bool stop;
 	struct completion done;
 };
-
-static const struct loop_case {
-	const char *name;
-	enum dat_evd_flags flags;
-	enum dat_upcall_policy policy;
-} loop_cases[] = {
-	{ "NOTIFY in softirq", DAT_EVD_DTO_FLAG, DAT_UPCALL_NOTIFY },
-	{ "NOTIFY in a thread", DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG,
-	  DAT_UPCALL_NOTIFY },
-	{ "SINGLE in softirq", DAT_EVD_DTO_FLAG, DAT_UPCALL_SINGLE_INSTANCE },
-	{ "SINGLE in a thread", DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG,
-	  DAT_UPCALL_SINGLE_INSTANCE },
-	{ "MANY in softirq", DAT_EVD_DTO_FLAG, DAT_UPCALL_MANY },
-	{ "MANY in a thread", DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG,
-	  DAT_UPCALL_MANY },
-};
-
-static void loop_desc(const struct loop_case *c, char *desc)
-{
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(loop, loop_cases, loop_desc);
 
 static void loop_wake(struct kit_upcall *up, const struct dat_event *event,
 		      bool more)
@@ -81,7 +59,7 @@ static int loop_consumer(void *data)
 
 static void kdapl_loop_closed(struct kunit *test)
 {
-	const struct loop_case *c = test->param_value;
+	const struct kit_way *c = test->param_value;
 	struct kit_upcall *up = kit_upcall(test);
 	struct task_struct *task;
 	struct kit_source source;
@@ -133,7 +111,7 @@ static void kdapl_loop_closed(struct kunit *test)
 }
 
 static struct kunit_case kdapl_loop_cases[] = {
-	KUNIT_CASE_PARAM(kdapl_loop_closed, loop_gen_params),
+	KUNIT_CASE_PARAM(kdapl_loop_closed, kit_way_gen_params),
 	{}
 };
 

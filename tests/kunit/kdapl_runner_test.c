@@ -8,12 +8,10 @@
 
 #include "../../drivers/kdapl/evd.h"
 #include "kit.h"
+#include "kit_ways.h"
 
-static const struct run_case {
-	const char *name;
-	enum dat_evd_flags flags;
-	enum dat_upcall_policy policy;
-} run_cases[] = {
+/* Those that hand an event over. */
+static const struct kit_way run_cases[] = {
 	{ "SINGLE in softirq", DAT_EVD_DTO_FLAG, DAT_UPCALL_SINGLE_INSTANCE },
 	{ "SINGLE in a thread", DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG,
 	  DAT_UPCALL_SINGLE_INSTANCE },
@@ -22,12 +20,7 @@ static const struct run_case {
 	  DAT_UPCALL_MANY },
 };
 
-static void run_desc(const struct run_case *c, char *desc)
-{
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(run, run_cases, run_desc);
+KUNIT_ARRAY_PARAM(run, run_cases, kit_way_desc);
 
 /* A thread on one CPU that completes requests of an EP of its own. */
 struct run_producer {
@@ -84,7 +77,7 @@ enum { RUN_EACH = 240 };
 
 static void kdapl_runner_two_cpus(struct kunit *test)
 {
-	const struct run_case *c = test->param_value;
+	const struct kit_way *c = test->param_value;
 	struct kit_upcall *up = kit_upcall(test);
 	struct completion *go;
 	struct run_producer *p;
@@ -149,7 +142,7 @@ static void run_meet(struct kit_upcall *up, const struct dat_event *event,
 
 static void kdapl_runner_many_overlaps(struct kunit *test)
 {
-	const struct run_case *c = test->param_value;
+	const struct kit_way *c = test->param_value;
 	struct kit_upcall *up = kit_upcall(test);
 	struct completion *go;
 	struct run_producer *p;
@@ -209,23 +202,9 @@ static void run_reenable(struct kit_upcall *up, const struct dat_event *event,
 	}
 }
 
-static const struct run_case reenter_cases[] = {
-	{ "NOTIFY in softirq", DAT_EVD_DTO_FLAG, DAT_UPCALL_NOTIFY },
-	{ "NOTIFY in a thread", DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG,
-	  DAT_UPCALL_NOTIFY },
-	{ "SINGLE in softirq", DAT_EVD_DTO_FLAG, DAT_UPCALL_SINGLE_INSTANCE },
-	{ "SINGLE in a thread", DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG,
-	  DAT_UPCALL_SINGLE_INSTANCE },
-	{ "MANY in softirq", DAT_EVD_DTO_FLAG, DAT_UPCALL_MANY },
-	{ "MANY in a thread", DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG,
-	  DAT_UPCALL_MANY },
-};
-
-KUNIT_ARRAY_PARAM(reenter, reenter_cases, run_desc);
-
 static void kdapl_runner_reenable_inside(struct kunit *test)
 {
-	const struct run_case *c = test->param_value;
+	const struct kit_way *c = test->param_value;
 	struct kit_upcall *up = kit_upcall(test);
 	bool many = c->policy == DAT_UPCALL_MANY;
 	struct run_reenter *re;
@@ -266,7 +245,7 @@ static void run_change(struct kit_upcall *up, const struct dat_event *event,
 
 static void kdapl_runner_function_changed_inside(struct kunit *test)
 {
-	const struct run_case *c = test->param_value;
+	const struct kit_way *c = test->param_value;
 	struct kit_upcall *a = kit_upcall(test), *b = kit_upcall(test);
 	struct dat_evd *evd = kit_evd(test, 16, c->flags);
 	struct kit_source source;
@@ -299,7 +278,7 @@ static void run_disable(struct kit_upcall *up, const struct dat_event *event,
 
 static void kdapl_runner_disabled_inside(struct kunit *test)
 {
-	const struct run_case *c = test->param_value;
+	const struct kit_way *c = test->param_value;
 	struct kit_upcall *up = kit_upcall(test);
 	struct dat_evd *evd = kit_evd(test, 16, c->flags);
 	struct kit_source source;
@@ -353,7 +332,7 @@ static void kdapl_runner_many_to_single(struct kunit *test)
 /* A budget of one event: each run gives way, and all are delivered in order. */
 static void kdapl_runner_budget_of_one(struct kunit *test)
 {
-	const struct run_case *c = test->param_value;
+	const struct kit_way *c = test->param_value;
 	const struct dat_evd_attr attr = { .budget = 1 };
 	struct kit_upcall *up = kit_upcall(test);
 	struct dat_evd *evd = kit_evd(test, 64, c->flags);
@@ -381,7 +360,7 @@ static void kdapl_runner_budget_of_one(struct kunit *test)
 static struct kunit_case kdapl_runner_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_runner_two_cpus, run_gen_params),
 	KUNIT_CASE_PARAM(kdapl_runner_many_overlaps, run_gen_params),
-	KUNIT_CASE_PARAM(kdapl_runner_reenable_inside, reenter_gen_params),
+	KUNIT_CASE_PARAM(kdapl_runner_reenable_inside, kit_way_gen_params),
 	KUNIT_CASE_PARAM(kdapl_runner_function_changed_inside, run_gen_params),
 	KUNIT_CASE_PARAM(kdapl_runner_disabled_inside, run_gen_params),
 	KUNIT_CASE(kdapl_runner_many_to_single),
