@@ -12,7 +12,9 @@
 # busy <session>: pings are flowing
 busy()
 {
-	wait_until "grep -q '^pings [1-9][0-9]' $RPING/$1" 30
+	wait_until "grep -q '^pings [1-9][0-9]' $RPING/$1" 60 && return
+	cat $RPING/*
+	return 1
 }
 
 # ended <session> <words> <seconds>: with an error, with nothing lost

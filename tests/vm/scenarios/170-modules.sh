@@ -36,6 +36,20 @@ check_eq "which goes with the IA" "$(cat /sys/module/kdapl/refcnt)" "$before"
 need unload kdapl_rping
 check "then it succeeds" unload kdapl 10
 
+# On rxe some are still connecting when the end comes. siw of 6.1 does not bear a
+# peer that goes while rping accepts: iw_cm's cm_conn_est_handler() meets its
+# BUG_ON(), or siw_qp_cm_drop() writes into a siw_cep that it has just freed.
+all='c1 c2 c3 c4 c5 c6 c7 c8'
+[ "$TRANSPORT" = siw ] || all=c8
+busy()
+{
+	for n in $all; do
+		wait_until "grep -q '^pings [1-9]' $RPING/$n" 60 && continue
+		cat $RPING/c*
+		return 1
+	done
+}
+
 good=0
 i=0
 while [ $i -lt $rounds ]; do
@@ -47,7 +61,7 @@ while [ $i -lt $rounds ]; do
 	for n in 1 2 3 4 5 6 7 8; do
 		krping client name=c$n device=$DEV0 addr=$IP1 count=0 || break 2
 	done
-	wait_until "grep -q '^pings [1-9]' $RPING/c8" 60 || break
+	busy || break
 	# Every other time the peer dies first.
 	[ $((i % 2)) = 0 ] || kill -9 $pid
 	rmmod kdapl_rping || break
