@@ -318,7 +318,7 @@ say "checking $(basename "$top") against $(basename "$kdir")"
 compile 'release build' check-release "$kdir"
 test_kernel=$(find "$cache" -maxdepth 2 -path '*/kernel-kunit-*/.complete' -printf '%T@ %h\n' 2>/dev/null | sort -n | tail -n 1 | cut -d ' ' -f 2)
 if [[ -n $test_kernel ]]; then
-	compile 'test build' check-test "$test_kernel" CONFIG_KDAPL_KUNIT_TEST=y
+	compile 'test build' check-test "$test_kernel" CONFIG_KDAPL_KUNIT_TEST=y CONFIG_KDAPL_VM_TEST=y
 else
 	wanted 'test build' && skip 'test build' "the test kernel is not built yet (make test)"
 fi

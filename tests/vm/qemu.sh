@@ -9,6 +9,37 @@ ACCEL=${ACCEL:-tcg,thread=multi}
 MEM=${MEM:-1536}
 SMP=${SMP:-2}
 
+# pick_kernel <kernel>: Debian's own kernel (`stock`), or a variant of the test
+# kernel (tests/vm/config/), which is built first. Sets kdir, what modules are built
+# against; image, what boots; extra, what else the initramfs needs; and config, what
+# is built besides kdapl.
+# shellcheck disable=SC2034 # for the caller
+pick_kernel()
+{
+	local release
+
+	if [[ $1 == stock ]]; then
+		kdir=${KDIR:-$("$top/scripts/kdir")}
+		[[ -n $kdir ]] || die "There are no kernel headers; install them with: apt-get install linux-headers-amd64"
+		release=$(sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$kdir/include/generated/utsrelease.h")
+		image=$("$top/scripts/stock-kernel" "$release")
+		extra=$("$top/tests/vm/mkinitramfs" kernel "$release" "$image")
+		# It has no KUnit.
+		config=(CONFIG_KDAPL_VM_TEST=y)
+	else
+		"$top/scripts/setup" kernel
+		kdir=$("$top/scripts/test-kernel" "$1")
+		image=$kdir
+		extra=
+		config=(CONFIG_KDAPL_KUNIT_TEST=y CONFIG_KDAPL_VM_TEST=y)
+	fi
+	if [[ -e $image/arch/x86/boot/bzImage ]]; then
+		image=$image/arch/x86/boot/bzImage
+	elif [[ -d $image ]]; then
+		image=$image/vmlinux
+	fi
+}
+
 # qemu_args <vmlinux> <initrd> <mode> [more of the kernel command line]
 # Fills the array `qemu`; the caller adds three -serial options: console,
 # results, output of jobs.

@@ -2,7 +2,7 @@
 # shellcheck shell=dash
 # transports: rxe siw
 # unproven: siw
-# timeout: 900
+# timeout: 5400
 # load: none
 #
 # The race between the last look at a queue and the arming of its upcall, in a
