@@ -2,7 +2,8 @@
 # shellcheck shell=dash
 #
 # The job of "make run": the rping of rdmacm-utils, in user space, against
-# kdapl_rping in the kernel, in both directions over the wire. What is written
+# kdapl_rping in the kernel, in both directions over the wire, and the kernel as
+# client with its buffers shown by each kind of registration. What is written
 # here goes to the user's terminal. The number of pings is 100, or that of
 # kdapl.count= on the kernel's command line (KERNEL_ARGS=kdapl.count=1000).
 #
@@ -48,22 +49,38 @@ fail()
 	rc=1
 }
 
+# kernel_client <words> [mem=...]: against rping -s; sets $line and $evds
+kernel_client()
+{
+	words=$1
+	shift
+	rping -s -a $IP1 -C "$N" >/tmp/server.log 2>&1 &
+	need listening 7174
+	need krping client name=client device=$DEV0 addr=$IP1 count="$N" verify=1 keep=1 "$@"
+	krping_done client 300 || fail "$words hangs"
+	[ "$(krping_result client)" = 0 ] || fail "$words: $(krping_get client result)"
+	[ "$(krping_pings client)" = "$N" ] || fail "$words: not all pings"
+	[ "$(krping_verified client)" = "$N" ] || fail "$words: wrong data"
+	[ "$(krping_lost client)" = 0 ] || fail "$words: events were lost"
+	line="$words -> rping -s: $(krping_pings client) pings, $(krping_verified client) verified"
+	evds=$(evd_lines client $DEV0)
+	krping remove client
+	wait
+}
+
 # With the watchdog off, a wake-up that is lost stays lost.
 need unload kdapl
 need load kdapl watchdog_ms=0
 need load kdapl_rping
 
-rping -s -a $IP1 -C "$N" >/tmp/server.log 2>&1 &
-need listening 7174
-need krping client name=client device=$DEV0 addr=$IP1 count="$N" verify=1 keep=1
-krping_done client 300 || fail "the kernel client hangs"
-[ "$(krping_result client)" = 0 ] || fail "kernel client: $(krping_get client result)"
-[ "$(krping_pings client)" = "$N" ] || fail "kernel client: not all pings"
-[ "$(krping_verified client)" = "$N" ] || fail "kernel client: wrong data"
-[ "$(krping_lost client)" = 0 ] || fail "kernel client: events were lost"
-first="kernel client -> rping -s: $(krping_pings client) pings, $(krping_verified client) verified"
-evds=$(evd_lines client $DEV0)
-krping remove client
+kernel_client "kernel client"
+lines=$line
+first_evds=$evds
+for mem in fmr pool rmr; do
+	kernel_client "kernel client, mem=$mem" mem=$mem
+	lines="$lines
+$line"
+done
 
 need krping server name=server addr=$IP1 verify=1 keep=1
 need listening 7174
@@ -76,12 +93,12 @@ verified=$(krping_verified server)
 [ "$pings" = "$N" ] || fail "rping -c: $pings pings"
 [ "$verified" = "$N" ] || fail "kernel server: $verified pings were right"
 [ "$(krping_lost server)" = 0 ] || fail "kernel server: events were lost"
-evds="$evds
+evds="$first_evds
 $(evd_lines server $DEV1)"
 krping remove server
 
 need unload kdapl_rping
-echo "$first"
+echo "$lines"
 echo "rping -c -> kernel server: $pings pings, $verified verified"
 echo "$evds"
 exit $rc
