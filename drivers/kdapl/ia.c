@@ -105,7 +105,8 @@ static void ia_release(struct kdapl_obj *obj)
 	kvfree(rcu_dereference_protected(ia->lmr_table, 1));
 	ida_destroy(&ia->lmr_ida);
 	xa_destroy(&ia->frmrs);
-	put_net(ia->net);
+	if (ia->net)
+		put_net(ia->net);
 	kfree(ia);
 }
 
@@ -218,7 +219,8 @@ static void ia_finish(struct dat_ia *ia)
 
 /**
  * dat_ia_open_net - open an interface adapter in a network namespace
- * @net: the namespace; the IA holds a reference
+ * @net: the namespace; the IA holds a reference until it is closed or its
+ *	device is removed
  * @ia_name: as dat_registry_list_providers() tells it, or the text of an IPv4
  *	or IPv6 address of the port
  * @async_evd_min_qlen: room of the async EVD, if one is to be made
@@ -478,6 +480,13 @@ void kdapl_ia_remove_device(struct dat_ia *ia)
 		kdapl_evd_remove_device(container_of(obj, struct dat_evd, obj));
 	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_PZ, obj)))
 		kdapl_pz_remove_device(container_of(obj, struct dat_pz, obj));
+
+	/*
+	 * Nobody makes ids any more, and a consumer may never free its orphans:
+	 * they must not keep the namespace.
+	 */
+	put_net(ia->net);
+	ia->net = NULL;
 
 	complete_all(&ia->removed);
 }

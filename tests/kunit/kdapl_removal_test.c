@@ -5,6 +5,7 @@
  */
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <net/net_namespace.h>
 
 #include "../../drivers/kdapl/ep.h"
 #include "../../drivers/kdapl/evd.h"
@@ -197,6 +198,23 @@ static void kdapl_removal_and_return(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), 0);
 }
 
+/* A namespace must be able to end, also if nobody ever frees the orphans. */
+static void kdapl_removal_gives_the_namespace_back(struct kunit *test)
+{
+	refcount_t *count = &init_net.ns.count;
+	unsigned int before = refcount_read(count);
+	struct dat_evd *async = NULL;
+	struct dat_ia *ia;
+
+	KUNIT_ASSERT_EQ(test, dat_ia_open(FAKE_NAME, 8, &async, &ia), 0);
+	KUNIT_EXPECT_EQ(test, refcount_read(count), before + 1);
+	/* With it goes the one of the suite's own IA. */
+	fake_hca_unplug();
+	KUNIT_EXPECT_EQ(test, refcount_read(count), before - 1);
+	KUNIT_EXPECT_EQ(test, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), 0);
+	KUNIT_EXPECT_EQ(test, refcount_read(count), before - 1);
+}
+
 /* From the text of its address, as from its name. */
 static void kdapl_removal_open_by_address(struct kunit *test)
 {
@@ -241,6 +259,7 @@ static struct kunit_case kdapl_removal_cases[] = {
 	KUNIT_CASE(kdapl_removal_of_everything),
 	KUNIT_CASE(kdapl_removal_hears_of_its_peer),
 	KUNIT_CASE(kdapl_removal_and_return),
+	KUNIT_CASE(kdapl_removal_gives_the_namespace_back),
 	KUNIT_CASE(kdapl_removal_open_by_address),
 	KUNIT_CASE(kdapl_removal_iwarp),
 	{}
