@@ -6,9 +6,9 @@ KDIR ?= $(shell scripts/kdir)
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 INSTALL_MOD_DIR ?= updates
 
-export TEST_KERNEL ONLY JOBS V ACCEL MEM SMP KERNEL KERNEL_ARGS BOOT_LIMIT SILENCE_LIMIT RUN_LIMIT BOOTS PROFILE
+export TEST_KERNEL ONLY JOBS V ACCEL MEM SMP KERNEL KERNEL_ARGS BOOT_LIMIT SILENCE_LIMIT RUN_LIMIT BOOTS PROFILE MINUTES SEED TRANSPORT
 
-.PHONY: modules modules_install clean run shell test bench model check dkms-install help check-kdir
+.PHONY: modules modules_install clean run shell test stress bench model check dkms-install help check-kdir
 
 modules: check-kdir
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
@@ -31,6 +31,9 @@ run shell:
 
 test:
 	@tests/vm/test
+
+stress:
+	@tests/vm/stress
 
 bench:
 	@tests/bench/run
@@ -60,6 +63,7 @@ help:
 	@echo "  make run              the demonstration on Debian's kernel, over rxe"
 	@echo "  make shell            the same machine with a prompt"
 	@echo "  make test             all tests (ONLY=pattern, JOBS=n, V=1: see Documentation/testing.rst)"
+	@echo "  make stress           everything at random (MINUTES=n, SEED=n, TRANSPORT=rxe|siw)"
 	@echo
 	@echo "  make bench            cost beside raw verbs, in instructions (BOOTS=n, PROFILE=row)"
 	@echo "  make check            static checks"

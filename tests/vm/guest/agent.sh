@@ -61,37 +61,26 @@ check_log()
 	item=$1
 	allow=$2
 
-	if ! dmesg_since /tmp/item_mark >/tmp/dmesg; then
+	log_checkpoint
+	if [ -e /tmp/log.overrun ]; then
 		fail_item "$item" "the kernel log overran: parts of it were not checked"
 		return
 	fi
 	# The lines a scenario provokes on purpose, and no others.
 	if [ -n "$allow" ]; then
-		grep -vE "$allow" /tmp/dmesg >/tmp/dmesg.checked
+		grep -vE "$allow" /tmp/log >/tmp/log.checked
 	else
-		cp /tmp/dmesg /tmp/dmesg.checked
+		cp /tmp/log /tmp/log.checked
 	fi
-	if grep -qE "$trouble" /tmp/dmesg.checked; then
-		fail_item "$item" "kernel log: $(grep -m 1 -E "$trouble" /tmp/dmesg.checked | sed 's/^\[[^]]*\] *//')"
-		first=$(grep -n -m 1 -E "$trouble" /tmp/dmesg.checked | cut -d : -f 1)
-		tail -n "+$((first > 3 ? first - 3 : 1))" /tmp/dmesg.checked | head -n 70 | log_lines
+	if grep -qE "$trouble" /tmp/log.checked; then
+		fail_item "$item" "kernel log: $(grep -m 1 -E "$trouble" /tmp/log.checked | sed 's/^\[[^]]*\] *//')"
+		first=$(grep -n -m 1 -E "$trouble" /tmp/log.checked | cut -d : -f 1)
+		tail -n "+$((first > 3 ? first - 3 : 1))" /tmp/log.checked | head -n 70 | log_lines
 		# Lockdep is off after its first report.
 		dirty=1
 	fi
 
 	# Every object created has been destroyed.
-	awk '
-		/ kdapl: [^ ]+ [^ ]+ (created|destroyed)/ {
-			sub(/^.* kdapl: /, "")
-			n[$1 " " $2] += $3 ~ /^created/ ? 1 : -1
-			$3 ~ /^created/ ? created++ : destroyed++
-		}
-		END {
-			print "audit", created + 0, destroyed + 0
-			for (o in n)
-				if (n[o])
-					print "left", o, n[o]
-		}' /tmp/dmesg >/tmp/audit
 	report "$(grep '^audit' /tmp/audit)"
 	if grep -q '^left' /tmp/audit; then
 		fail_item "$item" "$(grep -c '^left' /tmp/audit) objects with unequal numbers of created and destroyed"
@@ -164,12 +153,11 @@ run_scenario()
 	export TRANSPORT=$2
 	item="$name/$2"
 	file=/scenarios/$name.sh
-	timeout=$(header "$file" timeout 120)
+	timeout=$(($(header "$file" timeout 120) + more))
 	report "begin $item $timeout"
 	echo "=== scenario $item"
 	rm -f /tmp/failed
-	dmesg_mark
-	cp /tmp/mark /tmp/item_mark
+	log_begin
 	before=$(grep -c -E '^(ok|not_ok|skip) ' /tmp/results)
 
 	if prepare "$file"; then
@@ -218,8 +206,7 @@ run_kunit()
 	item=kunit/$1
 	report "begin $item 600"
 	echo "=== $item"
-	dmesg_mark
-	cp /tmp/mark /tmp/item_mark
+	log_begin
 	# The watchdog would deliver what a suite wants to see stranded.
 	load kdapl watchdog_ms=0 || fail_item "$item" "kdapl cannot be loaded"
 	if [ -e /modules/fake_hca.ko ]; then
@@ -233,7 +220,7 @@ run_kunit()
 	elif [ $rc != 0 ]; then
 		fail_item "$item" "cannot be loaded (status $rc)"
 	fi
-	dmesg_since /tmp/item_mark | sed 's/^\[[^]]*\] //' >/tmp/ktap
+	dmesg_since /tmp/log.from | sed 's/^\[[^]]*\] //' >/tmp/ktap
 	cat /tmp/ktap
 	awk -f /lib/kdapl/ktap.awk -v item="$item" /tmp/ktap | tee -a /tmp/results >/dev/ttyS1
 	clean_up "$item"
@@ -282,6 +269,9 @@ test)
 	exec 3<>/dev/ttyS1
 	dirty=0
 	hung=0
+	# For a run that is to take longer than its scenario says.
+	more=$(sed -n 's/.*kdapl\.more=\([0-9]*\).*/\1/p' /proc/cmdline)
+	more=${more:-0}
 	: >/tmp/results
 	while sleep 5; do
 		echo tick

@@ -325,6 +325,56 @@ dmesg_mark()
 	echo "$_mark" >/dev/kmsg
 }
 
+# For agent.sh: the log of an item begins here.
+log_begin()
+{
+	dmesg_mark
+	cp /tmp/mark /tmp/log.from
+	rm -f /tmp/log.overrun
+	: >/tmp/log
+	echo "audit 0 0" >/tmp/audit
+}
+
+# log_checkpoint: takes what the kernel has said since the last time, so that it
+# may be overwritten; a scenario that makes it say much calls this often enough.
+# All but the lines of kdapl's objects is kept for the check at the end; of these
+# the sums are, and which of them are there: lines "left <kind> <id> <number>".
+log_checkpoint()
+{
+	_to="kdapl-checkpoint-$(cut -d ' ' -f 1 /proc/uptime)-$$"
+	echo "$_to" >/dev/kmsg
+	dmesg | awk -v from="$(cat /tmp/log.from)" -v to="$_to" '
+		index($0, to) { end = 1; exit }
+		found { print }
+		index($0, from) { found = 1 }
+		END { exit !(found && end) }' >/tmp/log.part || : >/tmp/log.overrun
+	echo "$_to" >/tmp/log.from
+	mv /tmp/audit /tmp/audit.old
+	awk '
+		FILENAME == "/tmp/audit.old" {
+			if ($1 == "audit") {
+				created = $2
+				destroyed = $3
+			} else {
+				n[$2 " " $3] = $4
+			}
+			next
+		}
+		/ kdapl: [^ ]+ [^ ]+ (created|destroyed)/ {
+			sub(/^.* kdapl: /, "")
+			n[$1 " " $2] += $3 ~ /^created/ ? 1 : -1
+			$3 ~ /^created/ ? created++ : destroyed++
+			next
+		}
+		{ print >>"/tmp/log" }
+		END {
+			print "audit", created + 0, destroyed + 0
+			for (o in n)
+				if (n[o])
+					print "left", o, n[o]
+		}' /tmp/audit.old /tmp/log.part >/tmp/audit
+}
+
 # Fails if the mark itself has been overwritten: then the log is incomplete.
 # shellcheck disable=SC2120 # the argument is for agent.sh
 dmesg_since()

@@ -38,6 +38,7 @@ static const struct {
 	{ "reject", vmtest_reject },
 	{ "sp", vmtest_sp },
 	{ "srq", vmtest_srq },
+	{ "stress", vmtest_stress },
 };
 
 /* Protects vmtest: one test runs at a time, and no one reads meanwhile. */

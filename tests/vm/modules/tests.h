@@ -21,5 +21,6 @@ void vmtest_race(struct vmtest *t);
 void vmtest_reject(struct vmtest *t);
 void vmtest_sp(struct vmtest *t);
 void vmtest_srq(struct vmtest *t);
+void vmtest_stress(struct vmtest *t);
 
 #endif /* _VMTEST_TESTS_H */

@@ -28,3 +28,35 @@ vmtest()
 		$(cat $VMTEST/report)
 	END
 }
+
+# stress_word <key> <default>: from the kernel command line, kdapl.<key>=
+stress_word()
+{
+	_value=$(sed -n "s/.*kdapl\.$1=\([0-9]*\).*/\1/p" /proc/cmdline)
+	echo "${_value:-$2}"
+}
+
+# stress_number <lost|leaked|stuck|wrong>: from the report of the last run
+stress_number()
+{
+	awk -v key="$1" '
+		/^# lost / {
+			for (i = 2; i < NF; i++)
+				if ($i == key)
+					print $(i + 1)
+		}' $VMTEST/report
+}
+
+# stress [key=value...]: the test of that name, with everything that is in debugfs
+# being read meanwhile, and the kernel log before it overruns
+stress()
+{
+	vmtest stress "$@" transport="$TRANSPORT" &
+	_pid=$!
+	while kill -0 $_pid 2>/dev/null; do
+		cat /sys/kernel/debug/kdapl/*/* >/dev/null 2>&1
+		log_checkpoint
+		sleep 3
+	done
+	wait $_pid
+}
