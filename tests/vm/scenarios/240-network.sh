@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash
+# transports: rxe siw
+# unproven: rxe siw
+# timeout: 600
+# load: kdapl kdapl_rping
+#
+# The network goes from under connections: the link, then the address. Whoever has
+# something outstanding is told in the transport's own time, the other end when it
+# can be told; nothing is lost, nothing hangs, and what comes back serves again.
+
+. /lib/kdapl/lib.sh
+. /scenarios/rping.sh
+
+# siw dies when TCP gives up; a quarter of an hour is too long for a test.
+echo 1 >/proc/sys/net/ipv4/tcp_syn_retries
+echo 5 >/proc/sys/net/ipv4/tcp_retries2
+
+busy()
+{
+	wait_until "grep -q '^pings [1-9][0-9]' $RPING/c" 30
+}
+
+ended()
+{
+	grep -q '^state done' "$RPING/$1"
+}
+
+# A client and a server, and pings between them.
+begin()
+{
+	need krping server name=s addr=$IP1
+	need listening 7174
+	need krping client name=c device=$DEV0 addr=$IP1
+	need busy
+}
+
+# What the link took along.
+routes_back()
+{
+	ip route replace $IP1 dev $NET0 table 100
+	ip route replace $IP0 dev $NET1 table 101
+	ip -6 addr replace $IP1_6/64 dev $NET1 nodad
+	ip -6 route replace $IP1_6 dev $NET0 table 100
+	ip -6 route replace $IP0_6 dev $NET1 table 101
+	wait_until "ping -c 1 -w 2 -I $IP0 $IP1 >/dev/null 2>&1" 20
+}
+
+# finish <words>: both ends come to their end, and the network serves again
+finish()
+{
+	for _end in c s; do
+		check "$1: the end of $_end" krping_done $_end 120
+		check_eq "$1: $_end has lost nothing" "$(krping_lost $_end)" 0
+		step "$_end: $(krping_get $_end result)"
+	done
+	check "$1: the client calls it a failure" test "$(krping_result c)" != 0
+	krping remove c
+	krping remove s
+	need krping server name=s addr=$IP1
+	need listening 7174
+	need krping client name=c device=$DEV0 addr=$IP1 count=5 verify=1
+	check_session c "$1: it serves again" 5
+	krping remove c
+	krping remove s
+}
+
+# told <words>: one of the two hears of it while the network is away
+told()
+{
+	check "$1: one end is told" wait_until "ended c || ended s" 60
+}
+
+step "link down"
+begin
+need ip link set $NET1 down
+told "link down"
+need ip link set $NET1 up
+need routes_back
+finish "link down"
+
+step "link down and up, too short to matter"
+begin
+before=$(krping_pings c)
+need ip link set $NET1 down
+need ip link set $NET1 up
+need routes_back
+if [ "$TRANSPORT" = rxe ]; then
+	check "the pings go on" wait_until "[ \$(krping_pings c) -gt $((before + 20)) ]" 60
+else
+	# It gives up all connections of the interface at once.
+	told "link down, shortly"
+fi
+krping remove c
+krping remove s
+
+step "the address is removed"
+begin
+need ip addr del $IP1/24 dev $NET1
+told "no address"
+if krping client name=x device=$DEV0 addr=$IP1 timeout=5000000; then
+	check "a connect to it ends" krping_done x 60
+	check "with an error" test "$(krping_result x)" != 0
+	krping remove x
+fi
+check "nobody opens it any more" \
+	sh -c "! echo server name=y addr=$IP1 >$RPING/control 2>/dev/null"
+need ip addr add $IP1/24 dev $NET1
+need routes_back
+finish "no address"
