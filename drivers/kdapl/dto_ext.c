@@ -194,8 +194,7 @@ static int ext_atomic(struct dat_ep *ep, struct dto_ext *ext,
 {
 	if (!ep || !iov || !remote || flags & ~KDAPL_DTO_REQUEST_FLAGS)
 		return -EINVAL;
-	if (ep->obj.ia->iwarp ||
-	    ep->obj.ia->dev_attr.atomic_cap == IB_ATOMIC_NONE)
+	if (!kdapl_ia_has_atomics(ep->obj.ia))
 		return -EOPNOTSUPP;
 	if (!IS_ALIGNED(remote->virtual_address, EXT_ATOMIC_SIZE))
 		return -EINVAL;

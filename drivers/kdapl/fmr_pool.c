@@ -116,8 +116,7 @@ static bool pool_param_ok(const struct dat_fmr_pool_param *param)
 	       param->max_pages > 0 && param->min_fmrs > 0 &&
 	       param->max_fmrs >= param->min_fmrs &&
 	       param->dirty_watermark >= 0 &&
-	       param->dirty_watermark <= param->max_fmrs &&
-	       !(param->privileges & ~DAT_MEM_PRIV_ALL_FLAG);
+	       param->dirty_watermark <= param->max_fmrs;
 }
 
 /**
@@ -133,8 +132,8 @@ static bool pool_param_ok(const struct dat_fmr_pool_param *param)
  *
  * Context: process; sleeps; also from process-context upcalls.
  * Return: 0; -EINVAL: NULL, an EP of another IA, or a parameter out of its range;
- * -EPERM: an EP of another PZ; -EOPNOTSUPP: the device has no fast registration;
- * -EMSGSIZE: it does not take so many pages in one; -ENOMEM; -ENODEV: the device is
+ * -EPERM: an EP of another PZ; -EOPNOTSUPP: the device has no fast registration, or
+ * no atomics for %DAT_IB_MEM_PRIV_REMOTE_ATOMIC; -EMSGSIZE: it does not take so many pages in one; -ENOMEM; -ENODEV: the device is
  * gone; else the errno of the provider.
  */
 int dat_fmr_pool_create(struct dat_ia *ia, struct dat_pz *pz,
@@ -150,6 +149,9 @@ int dat_fmr_pool_create(struct dat_ia *ia, struct dat_pz *pz,
 	if (!ia || !pz || !param || !pool || (ep && ep->obj.ia != ia) ||
 	    !pool_param_ok(param))
 		return -EINVAL;
+	ret = kdapl_lmr_check_priv(ia, param->privileges);
+	if (ret)
+		return ret;
 	if (ep && ep->config.pz != pz)
 		return -EPERM;
 	ret = kdapl_ia_enter(ia);

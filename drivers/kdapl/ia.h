@@ -124,4 +124,9 @@ static inline bool kdapl_ia_removing(struct dat_ia *ia)
 	return test_bit(KDAPL_IA_REMOVING, &ia->flags);
 }
 
+static inline bool kdapl_ia_has_atomics(const struct dat_ia *ia)
+{
+	return !ia->iwarp && ia->dev_attr.atomic_cap != IB_ATOMIC_NONE;
+}
+
 #endif /* _KDAPL_IA_H */

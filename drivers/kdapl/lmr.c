@@ -60,7 +60,7 @@ void kdapl_lmr_remove_device(struct dat_lmr *lmr)
 	kdapl_lmr_mem_unmap(lmr);
 }
 
-static int lmr_check_args(enum dat_mem_type mem_type,
+static int lmr_check_args(const struct dat_ia *ia, enum dat_mem_type mem_type,
 			  enum dat_mem_priv_flags privileges,
 			  enum dat_va_type va_type,
 			  enum dat_mem_optimize_flags mem_optimization)
@@ -77,8 +77,6 @@ static int lmr_check_args(enum dat_mem_type mem_type,
 	default:
 		return -EINVAL;
 	}
-	if (privileges & ~DAT_MEM_PRIV_ALL_FLAG)
-		return -EINVAL;
 	if (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)
 		return -EINVAL;
 	if (mem_type == DAT_MEM_TYPE_BYPASS && privileges & KDAPL_LMR_REMOTE)
@@ -88,7 +86,7 @@ static int lmr_check_args(enum dat_mem_type mem_type,
 	case DAT_MEM_OPTIMIZE_IA:
 	case DAT_MEM_OPTIMIZE_MIN_EXPOSURE:
 	case DAT_MEM_OPTIMIZE_EXACT_EXPOSURE:
-		return 0;
+		return kdapl_lmr_check_priv(ia, privileges);
 	default:
 		return -EINVAL;
 	}
@@ -174,7 +172,7 @@ static int lmr_fill(struct dat_lmr *lmr, struct kdapl_region *region)
  * @length: of it, in bytes; of an sg_table 0 means all; ignored for
  *	%DAT_MEM_TYPE_LMR and %DAT_MEM_TYPE_BYPASS
  * @pz: protection zone; EPs of others cannot use it
- * @privileges: what may be done with it
+ * @privileges: what may be done with it; %DAT_IB_MEM_PRIV_REMOTE_ATOMIC too
  * @va_type: whether triplets hold addresses or offsets
  * @mem_optimization: any; the registration is byte-exact
  * @lmr: OUT: the LMR
@@ -197,8 +195,9 @@ static int lmr_fill(struct dat_lmr *lmr, struct kdapl_region *region)
  * cannot be registered (stack, module data, short-lived mappings, addresses that
  * are no memory), pieces with gaps, or an LMR of another IA or kind; -EACCES:
  * remote privileges for %DAT_MEM_TYPE_BYPASS; -EOPNOTSUPP: remote access without
- * fast registration in the device, or remote offsets into memory that does not
- * start at a page where the device needs that; -EMSGSIZE: more pages than one
+ * fast registration in the device, %DAT_IB_MEM_PRIV_REMOTE_ATOMIC where it has no
+ * atomics, or remote offsets into memory that does not start at a page where the
+ * device needs that; -EMSGSIZE: more pages than one
  * registration of the device holds (remote access only); -ENOMEM; -EIO: the device
  * refused; -ENODEV: the device is gone; else the errno of the provider.
  */
@@ -223,7 +222,8 @@ int dat_lmr_kcreate(struct dat_ia *ia, enum dat_mem_type mem_type,
 	if (!ia || !pz || !lmr || !lmr_context || !rmr_context ||
 	    !registered_length || !registered_address)
 		return -EINVAL;
-	ret = lmr_check_args(mem_type, privileges, va_type, mem_optimization);
+	ret = lmr_check_args(ia, mem_type, privileges, va_type,
+			     mem_optimization);
 	if (ret)
 		return ret;
 

@@ -7,6 +7,7 @@
 #include <rdma/ib_verbs.h>
 
 #include <dat/dat.h>
+#include <dat/dat_ib_extensions.h>
 
 #include "ep.h"
 #include "frmr.h"
@@ -19,7 +20,10 @@ struct kdapl_pool_fmr;
 
 /* What makes an LMR need an MR for the peer. */
 #define KDAPL_LMR_REMOTE	(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
-				 DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+				 DAT_MEM_PRIV_REMOTE_WRITE_FLAG | \
+				 KDAPL_LMR_ATOMIC)
+/* The extension's; not every device can give it. */
+#define KDAPL_LMR_ATOMIC	((u32)DAT_IB_MEM_PRIV_REMOTE_ATOMIC)
 
 enum kdapl_lmr_state {
 	KDAPL_LMR_READY,	/* no MR, or a registered one */
@@ -119,6 +123,15 @@ enum kdapl_lmr_need {
 	/* iWARP: the sink of an RDMA read must lie in a registered MR. */
 	KDAPL_LMR_NEED_MR = 0x20000,
 };
+
+/* 0; -EINVAL: no such privilege; -EOPNOTSUPP: the device has no atomics. */
+static inline int kdapl_lmr_check_priv(const struct dat_ia *ia, u32 priv)
+{
+	if (priv & ~(DAT_MEM_PRIV_ALL_FLAG | KDAPL_LMR_ATOMIC))
+		return -EINVAL;
+	return priv & KDAPL_LMR_ATOMIC && !kdapl_ia_has_atomics(ia) ?
+	       -EOPNOTSUPP : 0;
+}
 
 /* Bytes of one registration that starts at a page. */
 static inline u64 kdapl_lmr_max_bytes(const struct ib_device_attr *dev)

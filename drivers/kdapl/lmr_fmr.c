@@ -269,7 +269,7 @@ int kdapl_lmr_fmr_post(struct dat_lmr *lmr, struct dat_ep *ep,
  * @num_pages: what starts anywhere in its first page ends with the last of
  *	these; of %DAT_MEM_TYPE_PHYSICAL_VAR_PAGES they have the size that @region
  *	says; an sg_table, registered as it is, may touch fewer
- * @privileges: what may be done with it
+ * @privileges: as for dat_lmr_kcreate()
  * @va_type: whether triplets hold addresses or offsets
  * @ep: an EP in the PZ of @lmr, connected or disconnected
  * @cookie: given back in the event
@@ -289,7 +289,7 @@ int kdapl_lmr_fmr_post(struct dat_lmr *lmr, struct dat_ep *ep,
  * Return: 0; -EINVAL: NULL, an LMR of another kind or IA, an unknown value or
  * flag, memory that cannot be registered, pieces that do not end at page ends;
  * -EPERM: the reserved LMR, or an EP of another PZ; -EOPNOTSUPP: another memory
- * type, or offsets into memory that does not start at a page where the device
+ * type, %DAT_IB_MEM_PRIV_REMOTE_ATOMIC where the device has no atomics, or offsets into memory that does not start at a page where the device
  * needs that; -EMSGSIZE: more pages than it has room for; -EBUSY: it names memory,
  * or its invalidation has not completed; -EAGAIN: a request on it has failed and
  * its MR is being replaced; -ENOSPC, and the state of the EP: as
@@ -315,13 +315,17 @@ int dat_lmr_fmr(struct dat_lmr *lmr, enum dat_mem_type mem_type,
 
 	if (unlikely(!lmr || !ep || !lmr_context || !rmr_context ||
 		     num_pages < 1 || lmr->obj.ia != ep->obj.ia ||
-		     privileges & ~DAT_MEM_PRIV_ALL_FLAG ||
 		     (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)))
 		return -EINVAL;
 	if (unlikely(flags) &&
 	    (flags & ~FMR_FLAGS || flags & DAT_COMPLETION_UNSIGNALLED_FLAG &
 	     ~ep->config.attr.request_completion_flags))
 		return -EINVAL;
+	if (unlikely(privileges & ~DAT_MEM_PRIV_ALL_FLAG)) {
+		ret = kdapl_lmr_check_priv(lmr->obj.ia, privileges);
+		if (ret)
+			return ret;
+	}
 	if (unlikely(!lmr->fr))
 		return lmr->pz ? -EINVAL : -EPERM;
 	if (unlikely(lmr->pz != ep->config.pz))

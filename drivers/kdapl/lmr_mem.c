@@ -120,24 +120,32 @@ static int lmr_build_pages(struct dat_lmr *lmr, u64 npages)
 	return 0;
 }
 
+/* One bit for another, without a branch: both are constants. */
+static __always_inline u32 lmr_bit(u32 priv, u32 from, u32 to)
+{
+	return (priv & from) / from * to;
+}
+
 int kdapl_lmr_mem_access(const struct dat_ia *ia, u32 priv)
 {
-	int access = 0;
+	u32 access;
 
-	if (priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG) {
+	access = lmr_bit(priv, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+			 IB_ACCESS_LOCAL_WRITE) |
+		 lmr_bit(priv, DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+			 IB_ACCESS_REMOTE_WRITE) |
+		 lmr_bit(priv, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+			 IB_ACCESS_REMOTE_READ) |
+		 lmr_bit(priv, KDAPL_LMR_ATOMIC, IB_ACCESS_REMOTE_ATOMIC);
+	/* The specification of InfiniBand wants the local right with these. */
+	if (access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC))
 		access |= IB_ACCESS_LOCAL_WRITE;
-		/*
-		 * The answer to an RDMA read comes as a tagged write. Not for
-		 * memory that the peer may read: it knows that key.
-		 */
-		if (ia->iwarp && !(priv & KDAPL_LMR_REMOTE))
-			access |= IB_ACCESS_REMOTE_WRITE;
-	}
-	/* The specification of InfiniBand wants the local right with it. */
-	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
-		access |= IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE;
-	if (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG)
-		access |= IB_ACCESS_REMOTE_READ;
+	/*
+	 * The answer to an RDMA read comes as a tagged write. Not for memory
+	 * that the peer may read: it knows that key.
+	 */
+	if (ia->iwarp && access == IB_ACCESS_LOCAL_WRITE)
+		access |= IB_ACCESS_REMOTE_WRITE;
 	return access;
 }
 

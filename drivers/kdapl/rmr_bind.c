@@ -49,6 +49,18 @@ static int rmr_slice(const struct dat_lmr *lmr, u64 off, u32 length,
 	return n;
 }
 
+/* What the peer may do the window's owner must be allowed to. */
+static bool rmr_priv_ok(u32 priv, u32 lmr_priv)
+{
+	u32 need = 0;
+
+	if (priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | KDAPL_LMR_ATOMIC))
+		need |= DAT_MEM_PRIV_LOCAL_READ_FLAG;
+	if (priv & (DAT_MEM_PRIV_REMOTE_WRITE_FLAG | KDAPL_LMR_ATOMIC))
+		need |= DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	return !(need & ~lmr_priv);
+}
+
 static int rmr_check(const struct dat_rmr *rmr, const struct dat_lmr *lmr,
 		     const struct dat_lmr_triplet *triplet,
 		     enum dat_mem_priv_flags priv)
@@ -66,12 +78,9 @@ static int rmr_check(const struct dat_rmr *rmr, const struct dat_lmr *lmr,
 		return -EINVAL;
 	if (lmr->pz != rmr->pz)
 		return -EPERM;
-	if ((priv & DAT_MEM_PRIV_REMOTE_READ_FLAG &&
-	     !(lmr->priv & DAT_MEM_PRIV_LOCAL_READ_FLAG)) ||
-	    (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG &&
-	     !(lmr->priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG)))
+	if (!rmr_priv_ok(priv, lmr->priv))
 		return -EACCES;
-	return 0;
+	return kdapl_lmr_check_priv(rmr->obj.ia, priv);
 }
 
 /* Takes the RMR for a bind or an unbind by @ep. */
@@ -191,8 +200,8 @@ static void rmr_show(struct dat_rmr *rmr, struct kdapl_rmr_window *window,
  * @lmr: of dat_lmr_kcreate(), in the PZ of @rmr; not looked at for an unbind
  * @lmr_triplet: the part; segment_length 0 unbinds
  * @privileges: %DAT_MEM_PRIV_REMOTE_READ_FLAG, which needs the local read privilege
- *	of @lmr, and %DAT_MEM_PRIV_REMOTE_WRITE_FLAG, which needs its local write
- *	privilege
+ *	of @lmr, %DAT_MEM_PRIV_REMOTE_WRITE_FLAG, which needs its local write
+ *	privilege, and %DAT_IB_MEM_PRIV_REMOTE_ATOMIC, which needs both
  * @va_type: whether the peer names addresses of @lmr or offsets into the part
  * @ep: an EP of the PZ, connected or disconnected
  * @cookie: given back in the event
@@ -211,7 +220,7 @@ static void rmr_show(struct dat_rmr *rmr, struct kdapl_rmr_window *window,
  * reserved LMR, or an EP outside of the scope; -EACCES: a privilege that @lmr lacks;
  * -EMSGSIZE: more pages than a window holds (512, or what the device takes);
  * -EOPNOTSUPP: offsets into a part that does not start at a page where the device
- * needs that; -EBADFD: to be unbound, and not bound; -EBUSY: a bind or unbind is
+ * needs that, or atomics that it does not have; -EBADFD: to be unbound, and not bound; -EBUSY: a bind or unbind is
  * under way; -EAGAIN: one has failed, and its MR is being replaced; -ENOSPC, and the
  * state of the EP: as dat_ep_post_send(); else the errno of the provider.
  */

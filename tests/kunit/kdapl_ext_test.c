@@ -3,10 +3,12 @@
 #include <linux/module.h>
 
 #include <dat/dat_ib_extensions.h>
+#include <dat/kdat_fmr_pool.h>
 
 #include "../../drivers/kdapl/evd.h"
 #include "../../drivers/kdapl/ia.h"
-#include "kit.h"
+#include "../../drivers/kdapl/lmr.h"
+#include "mem_kit.h"
 
 #define EXT_DEPTH	4
 
@@ -251,6 +253,67 @@ static void kdapl_ext_atomics(struct kunit *test)
 		   DAT_IB_CMP_AND_SWAP, DAT_DTO_SUCCESS);
 }
 
+/* Memory that is registered for them: what the peer's device is told. */
+static void kdapl_ext_atomic_memory(struct kunit *test)
+{
+	const enum dat_mem_priv_flags atomic =
+		(enum dat_mem_priv_flags)DAT_IB_MEM_PRIV_REMOTE_ATOMIC;
+	const int rights = IB_ACCESS_REMOTE_ATOMIC | IB_ACCESS_LOCAL_WRITE;
+	struct dat_fmr_pool_param param = {
+		.mem_type = DAT_MEM_TYPE_PHYSICAL,
+		.max_pages = 1,
+		.privileges = atomic,
+		.min_fmrs = 1,
+		.max_fmrs = 1,
+	};
+	struct mem *mem = memkit_init(test, EXT_DEPTH);
+	union dat_region_description region = { .for_va = mem->memory };
+	struct kit *kit = to_kit(test);
+	struct dat_lmr *lmr = NULL, *fast = mem_allocate(mem, 1);
+	struct dat_fmr_pool *pool = NULL;
+	struct fake_wr wr = {};
+	u64 length, addr;
+	u32 lctx, rctx = 0, fast_rctx = 0;
+
+#define CREATE(priv)							\
+	dat_lmr_kcreate(kit->ia, DAT_MEM_TYPE_VIRTUAL, region, 64, kit->pz, \
+			priv, 0, 0, &lmr, &lctx, &rctx, &length, &addr)
+#define FMR(priv)							\
+	dat_lmr_fmr(fast, DAT_MEM_TYPE_VIRTUAL, region, 1, priv, 0, mem->ep, \
+		    mem_cookie(1), 0, &lctx, &fast_rctx)
+	/* No such privilege; and none on a device without. */
+	KUNIT_EXPECT_EQ(test, CREATE((enum dat_mem_priv_flags)0x80), -EINVAL);
+	KUNIT_EXPECT_EQ(test, FMR((enum dat_mem_priv_flags)0x80), -EINVAL);
+	kit->ia->dev_attr.atomic_cap = IB_ATOMIC_NONE;
+	KUNIT_EXPECT_EQ(test, CREATE(atomic), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, FMR(atomic), -EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_create(kit->ia, kit->pz, NULL,
+						  &param, &pool), -EOPNOTSUPP);
+	kit->ia->dev_attr.atomic_cap = IB_ATOMIC_HCA;
+	KUNIT_EXPECT_PTR_EQ(test, (void *)lmr, NULL);
+	KUNIT_EXPECT_EQ(test, rctx, 0U);
+
+	KUNIT_ASSERT_EQ(test, CREATE(atomic), 0);
+	KUNIT_EXPECT_TRUE(test, fake_mr_valid(rctx));
+	KUNIT_EXPECT_EQ(test, lmr->access, rights);
+	/* That of the peer is none of ours. */
+	KUNIT_EXPECT_EQ(test, mem_send(mem, lctx, addr, 8), -EACCES);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
+	KUNIT_EXPECT_FALSE(test, fake_mr_valid(rctx));
+
+	fake_script.manual_reg = true;
+	KUNIT_ASSERT_EQ(test, FMR(atomic), 0);
+	KUNIT_ASSERT_TRUE(test, fake_qp_peek(mem->qp, true, 0, &wr));
+	KUNIT_EXPECT_EQ(test, wr.access, rights);
+	KUNIT_EXPECT_EQ(test, wr.rkey, fast_rctx);
+	fake_qp_complete(mem->qp, true, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_create(kit->ia, kit->pz, NULL,
+						  &param, &pool), 0);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_destroy(pool), 0);
+#undef FMR
+#undef CREATE
+}
+
 /* Credits, suppressed successes, failures, posts behind the end. */
 static void kdapl_ext_queue_rules(struct kunit *test)
 {
@@ -298,6 +361,7 @@ static struct kunit_case kdapl_ext_cases[] = {
 	KUNIT_CASE(kdapl_ext_send_with_invalidate),
 	KUNIT_CASE(kdapl_ext_write_immed),
 	KUNIT_CASE(kdapl_ext_atomics),
+	KUNIT_CASE(kdapl_ext_atomic_memory),
 	KUNIT_CASE(kdapl_ext_queue_rules),
 	{}
 };

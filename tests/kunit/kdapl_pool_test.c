@@ -296,7 +296,7 @@ do {									\
 	CREATE_FAILS(max_fmrs, 3, -EINVAL);
 	CREATE_FAILS(dirty_watermark, -1, -EINVAL);
 	CREATE_FAILS(dirty_watermark, 5, -EINVAL);
-	CREATE_FAILS(privileges, 0x40, -EINVAL);
+	CREATE_FAILS(privileges, 0x80, -EINVAL);
 #undef CREATE_FAILS
 	t->param = good;
 	KUNIT_EXPECT_EQ(test, dat_fmr_pool_create(NULL, kit->pz, NULL, &good,

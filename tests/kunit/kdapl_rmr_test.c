@@ -3,87 +3,9 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 
-#include "../../drivers/kdapl/rmr.h"
-#include "mem_kit.h"
+#include <dat/dat_ib_extensions.h>
 
-#define RMR_REMOTE	(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
-			 DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
-
-struct rmr_test {
-	struct mem *mem;
-	struct dat_lmr *lmr;
-	struct dat_rmr *rmr;
-	u32 lctx;
-};
-
-static struct dat_lmr *rmr_lmr(struct mem *mem, struct dat_pz *pz,
-			       enum dat_mem_priv_flags priv, u32 *lctx)
-{
-	union dat_region_description region = { .for_va = mem->memory };
-	struct kunit *test = mem->test;
-	struct dat_lmr *lmr = NULL;
-	u64 length, va;
-	u32 rctx;
-
-	KUNIT_ASSERT_EQ(test, dat_lmr_kcreate(to_kit(test)->ia,
-					      DAT_MEM_TYPE_VIRTUAL, region,
-					      MEM_BYTES, pz, priv,
-					      DAT_VA_TYPE_VA, 0, &lmr, lctx,
-					      &rctx, &length, &va), 0);
-	return lmr;
-}
-
-static struct rmr_test *rmr_init(struct kunit *test, int depth)
-{
-	struct rmr_test *t;
-
-	t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, t);
-	t->mem = memkit_init(test, depth);
-	t->lmr = rmr_lmr(t->mem, to_kit(test)->pz, MEM_LOCAL, &t->lctx);
-	KUNIT_ASSERT_EQ(test, dat_rmr_create(to_kit(test)->pz, &t->rmr), 0);
-	return t;
-}
-
-static struct dat_lmr_triplet rmr_part(struct rmr_test *t, u32 offset,
-				       u32 length)
-{
-	return (struct dat_lmr_triplet){
-		.virtual_address = (uintptr_t)t->mem->memory + offset,
-		.segment_length = length,
-		.lmr_context = t->lctx,
-	};
-}
-
-static int rmr_bind(struct rmr_test *t, u32 offset, u32 length, u32 *key)
-{
-	struct dat_lmr_triplet part = rmr_part(t, offset, length);
-
-	return dat_rmr_bind(t->rmr, t->lmr, &part, RMR_REMOTE, DAT_VA_TYPE_VA,
-			    t->mem->ep, mem_cookie(42), 0, key);
-}
-
-static void rmr_expect(struct rmr_test *t, enum dat_dto_completion_status status)
-{
-	struct kunit *test = t->mem->test;
-	struct dat_event event = kit_next(t->mem->req);
-	struct dat_rmr_bind_completion_event_data *bind =
-		&event.event_data.rmr_completion_event_data;
-
-	KUNIT_EXPECT_EQ(test, (int)event.event_number,
-			(int)DAT_RMR_BIND_COMPLETION_EVENT);
-	KUNIT_EXPECT_PTR_EQ(test, bind->rmr_handle, t->rmr);
-	KUNIT_EXPECT_EQ(test, bind->user_cookie.as_index, 42UL);
-	KUNIT_EXPECT_EQ(test, (int)bind->status, (int)status);
-}
-
-static u32 rmr_context(struct dat_rmr *rmr)
-{
-	struct dat_rmr_param param = { .rmr_context = 5 };
-
-	dat_rmr_query(rmr, DAT_RMR_FIELD_ALL, &param);
-	return param.rmr_context;
-}
+#include "rmr_kit.h"
 
 /* Bound, bound anew, unbound: one event each, and never two good keys. */
 static void kdapl_rmr_round(struct kunit *test)
@@ -186,6 +108,8 @@ struct rmr_priv {
 	int ret;
 };
 
+#define RMR_ATOMIC	((enum dat_mem_priv_flags)DAT_IB_MEM_PRIV_REMOTE_ATOMIC)
+
 static const struct rmr_priv rmr_privs[] = {
 	{ DAT_MEM_PRIV_LOCAL_READ_FLAG, DAT_MEM_PRIV_REMOTE_READ_FLAG, 0 },
 	{ DAT_MEM_PRIV_LOCAL_READ_FLAG, DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
@@ -198,6 +122,10 @@ static const struct rmr_priv rmr_privs[] = {
 	{ DAT_MEM_PRIV_NONE_FLAG, DAT_MEM_PRIV_NONE_FLAG, 0 },
 	{ MEM_LOCAL, RMR_REMOTE, 0 },
 	{ MEM_LOCAL, DAT_MEM_PRIV_LOCAL_READ_FLAG, -EINVAL },
+	{ MEM_LOCAL, RMR_ATOMIC, 0 },
+	{ DAT_MEM_PRIV_LOCAL_READ_FLAG, RMR_ATOMIC, -EACCES },
+	{ DAT_MEM_PRIV_LOCAL_WRITE_FLAG, RMR_ATOMIC, -EACCES },
+	{ MEM_LOCAL, (enum dat_mem_priv_flags)0x80, -EINVAL },
 };
 
 static void rmr_priv_desc(const struct rmr_priv *p, char *desc)
