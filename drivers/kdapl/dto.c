@@ -261,11 +261,13 @@ EXPORT_SYMBOL_GPL(dat_ep_post_send);
  * @flags: as for dat_ep_post_send(), without %DAT_COMPLETION_SOLICITED_WAIT_FLAG
  *
  * On iWARP only LMRs with %DAT_MEM_PRIV_LOCAL_WRITE_FLAG that the device could
- * register, in one segment, can be read into. Origin: DAT 2.0.
+ * register, in one segment, can be read into; or windows, by
+ * dat_ep_post_rdma_read_to_rmr(). Origin: DAT 2.0.
  *
  * Context: any. Allocates nothing and never sleeps.
  * Return: as dat_ep_post_send(); -EMSGSIZE also: the local segments are shorter
- * than @remote, which is longer than max_rdma_size.
+ * than @remote, or that is longer than max_rdma_size; -EACCES also: on iWARP, an LMR
+ * that is no such sink, or is larger than one registration of the device.
  */
 int dat_ep_post_rdma_read(struct dat_ep *ep, int num_segments,
 			  const struct dat_lmr_triplet *local_iov,

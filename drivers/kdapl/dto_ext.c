@@ -18,6 +18,7 @@
 #include "ia.h"
 #include "lmr.h"
 #include "queue.h"
+#include "rmr.h"
 #include "trace.h"
 
 enum {
@@ -31,6 +32,7 @@ enum {
  * @rdma: the same, for RDMA
  * @op: what the event says
  * @wr_flags: KDAPL_WR_EXT or 0
+ * @sink: the window that is read into, in the place of local segments; or NULL
  * @need: privileges of the local segments
  * @exact: their length, 0 for any
  * @room: the most they may be long
@@ -42,10 +44,31 @@ struct dto_ext {
 	};
 	u8 op;
 	u8 wr_flags;
+	const struct dat_rmr_triplet *sink;
 	u32 need;
 	u32 exact;
 	u32 room;
 };
+
+/* Entries of the local segments, or of the window; their number or an errno. */
+static int ext_sge_locked(struct kdapl_queue *queue, struct dat_ep *ep,
+			  const struct dto_ext *ext, int num,
+			  const struct dat_lmr_triplet *iov)
+{
+	int ret;
+
+	if (!ext->sink)
+		return kdapl_lmr_index_sge(ep->obj.ia, ep->config.pz, ep, iov,
+					   num, ext->need, queue->sge,
+					   ep->max_sge_send, &queue->total);
+	ret = kdapl_rmr_sink(ep, ext->sink, queue->sge);
+	if (ret)
+		return ret;
+	/* A read moves as many bytes as its entries name. */
+	queue->sge->length = ext->room;
+	queue->total = ext->room;
+	return ext->room ? 1 : 0;
+}
 
 /* As dto_request_locked(): 1 for what is to be flushed at once. */
 static int ext_post_locked(struct kdapl_queue *queue, struct dat_ep *ep,
@@ -60,9 +83,7 @@ static int ext_post_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 		return kdapl_ep_post_error(ep, true);
 	if (!kdapl_dto_has_credit(queue))
 		return -ENOSPC;
-	ret = kdapl_lmr_index_sge(ep->obj.ia, ep->config.pz, ep, iov, num,
-				  ext->need, queue->sge, ep->max_sge_send,
-				  &queue->total);
+	ret = ext_sge_locked(queue, ep, ext, num, iov);
 	if (ret < 0)
 		return ret;
 	if (queue->total > ext->room ||
@@ -140,6 +161,51 @@ int dat_ep_post_send_with_invalidate(struct dat_ep *ep, int num_segments,
 	return ext_post(ep, &ext, num_segments, local_iov, cookie, flags);
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_send_with_invalidate);
+
+/**
+ * dat_ep_post_rdma_read_to_rmr - read the peer's memory into a window
+ * @ep: the EP, connected or disconnected
+ * @local: where to: a part of an RMR that is bound with
+ *	%DAT_MEM_PRIV_REMOTE_WRITE_FLAG, under the context of that bind
+ * @cookie: given back in the event, which is that of an RDMA read
+ * @remote: what to read, segment_length bytes; @local may hold more
+ * @flags: as for dat_ep_post_rdma_read()
+ *
+ * On the EP that has posted the bind it can follow at once, on others when the
+ * bind has completed. On iWARP this way the sink of a read is memory that nothing
+ * but this window shows to the peer. Origin: DAT 2.0.
+ *
+ * Context: any. Allocates nothing and never sleeps.
+ * Return: 0; -EINVAL: NULL, a flag that does not apply, a context that is not that
+ * of a bound RMR, or a range outside of the window; -EPERM: an RMR of another PZ,
+ * or with %DAT_RMR_SCOPE_EP of another EP; -EACCES: a window without the privilege;
+ * -EBUSY: its bind has not completed on another EP; -EMSGSIZE: @remote is longer
+ * than @local or than max_rdma_size; -ENOSPC, and the state of the EP: as
+ * dat_ep_post_send(); else the errno of the provider.
+ */
+int dat_ep_post_rdma_read_to_rmr(struct dat_ep *ep,
+				 const struct dat_rmr_triplet *local,
+				 union dat_context cookie,
+				 const struct dat_rmr_triplet *remote,
+				 enum dat_completion_flags flags)
+{
+	struct dto_ext ext = {
+		.rdma.wr.opcode = IB_WR_RDMA_READ,
+		.op = DAT_DTO_RDMA_READ,
+		.sink = local,
+	};
+
+	if (!ep || !local || !remote || flags & ~KDAPL_DTO_REQUEST_FLAGS)
+		return -EINVAL;
+	if (remote->segment_length > local->segment_length ||
+	    remote->segment_length > ep->config.attr.max_rdma_size)
+		return -EMSGSIZE;
+	ext.rdma.remote_addr = remote->virtual_address;
+	ext.rdma.rkey = remote->rmr_context;
+	ext.room = remote->segment_length;
+	return ext_post(ep, &ext, 0, NULL, cookie, flags);
+}
+EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read_to_rmr);
 
 /**
  * dat_ib_post_rdma_write_immed - write the peer's memory, and tell it so

@@ -87,6 +87,58 @@ void kdapl_rmr_done_locked(struct kdapl_frmr *fr, enum ib_wc_status status)
 	spin_unlock(&rmr->lock);
 }
 
+/* What is wrong with @part of a window that is bound under its context. */
+static int rmr_sink_locked(const struct dat_rmr *rmr, struct kdapl_frmr *fr,
+			   const struct dat_ep *ep,
+			   const struct dat_rmr_triplet *part)
+{
+	u64 start = rmr->va_type == DAT_VA_TYPE_ZB ?
+		    0 : rmr->triplet.virtual_address;
+	u64 off = part->virtual_address - start;
+	u32 length = rmr->triplet.segment_length;
+
+	if (rmr->current_window != rmr_window(fr) - rmr->window ||
+	    rmr->context != part->rmr_context ||
+	    kdapl_frmr_state(fr) != KDAPL_FRMR_VALID)
+		return -EINVAL;
+	if (off > length || part->segment_length > length - off)
+		return -EINVAL;
+	if (rmr->scope == DAT_RMR_SCOPE_EP && fr->ep != ep)
+		return -EPERM;
+	if (!(rmr->priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
+		return -EACCES;
+	/* Its bind stands in another queue, and may come behind the read. */
+	return fr->ep == ep || READ_ONCE(fr->settled) ? 0 : -EBUSY;
+}
+
+int kdapl_rmr_sink(const struct dat_ep *ep, const struct dat_rmr_triplet *part,
+		   struct ib_sge *sge)
+{
+	struct kdapl_frmr *fr;
+	struct dat_rmr *rmr;
+	int ret;
+
+	/* Interrupts are off, which keeps what is found from being freed. */
+	lockdep_assert_held(&ep->req.post_lock);
+
+	fr = xa_load(&ep->obj.ia->frmrs, part->rmr_context >> 8);
+	if (!fr || fr->owner->type != DAT_HANDLE_TYPE_RMR)
+		return -EINVAL;
+	if (fr->pz != ep->config.pz)
+		return -EPERM;
+	rmr = container_of(fr->owner, struct dat_rmr, obj);
+	spin_lock(&rmr->lock);
+	ret = rmr_sink_locked(rmr, fr, ep, part);
+	spin_unlock(&rmr->lock);
+	if (ret)
+		return ret;
+	sge->addr = part->virtual_address;
+	sge->length = part->segment_length;
+	/* Those of a registered MR are the same. */
+	sge->lkey = part->rmr_context;
+	return 0;
+}
+
 void kdapl_rmr_remove_device(struct dat_rmr *rmr)
 {
 	int i;

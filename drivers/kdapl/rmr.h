@@ -10,6 +10,7 @@
 #include "frmr.h"
 #include "obj.h"
 
+struct dat_ep;
 struct dat_lmr;
 
 /* One of the two MRs of an RMR. */
@@ -54,6 +55,12 @@ struct dat_rmr {
 void kdapl_rmr_done_locked(struct kdapl_frmr *fr, enum ib_wc_status status);
 /* The window does not show its LMR any more. Any context. */
 void kdapl_rmr_put_lmr(struct kdapl_rmr_window *window);
+/*
+ * The entry for a read by @ep into a part of a window: 0, or what
+ * dat_ep_post_rdma_read_to_rmr() says of the window. Under a post lock.
+ */
+int kdapl_rmr_sink(const struct dat_ep *ep, const struct dat_rmr_triplet *part,
+		   struct ib_sge *sge);
 /* Idempotent; sleeps. */
 void kdapl_rmr_remove_device(struct dat_rmr *rmr);
 /* As dat_rmr_free(), for dat_ia_close(ABRUPT). */

@@ -112,6 +112,11 @@ int dat_ep_post_rdma_read(struct dat_ep *ep, int num_segments,
 			  union dat_context cookie,
 			  const struct dat_rmr_triplet *remote,
 			  enum dat_completion_flags flags);
+int dat_ep_post_rdma_read_to_rmr(struct dat_ep *ep,
+				 const struct dat_rmr_triplet *local,
+				 union dat_context cookie,
+				 const struct dat_rmr_triplet *remote,
+				 enum dat_completion_flags flags);
 int dat_ep_post_rdma_write(struct dat_ep *ep, int num_segments,
 			   const struct dat_lmr_triplet *local_iov,
 			   union dat_context cookie,
