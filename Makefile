@@ -6,7 +6,7 @@ KDIR ?= $(shell scripts/kdir)
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 INSTALL_MOD_DIR ?= updates
 
-export TEST_KERNEL ONLY JOBS V ACCEL MEM SMP KERNEL KERNEL_ARGS BOOT_LIMIT SILENCE_LIMIT RUN_LIMIT BOOTS PROFILE MINUTES SEED TRANSPORT
+export TEST_KERNEL ONLY JOBS V ACCEL MEM SMP KERNEL_VARIANT KERNEL_ARGS BOOT_LIMIT SILENCE_LIMIT RUN_LIMIT BOOTS PROFILE MINUTES SEED TRANSPORT
 
 .PHONY: modules modules_install clean run shell test stress bench model check dkms-install help check-kdir
 
@@ -62,7 +62,8 @@ help:
 	@echo "In a virtual machine; nothing is loaded into the running kernel:"
 	@echo "  make run              the demonstration on Debian's kernel, over rxe"
 	@echo "  make shell            the same machine with a prompt"
-	@echo "  make test             all tests (ONLY=pattern, JOBS=n, V=1: see Documentation/testing.rst)"
+	@echo "  make test             all tests (ONLY=pattern, JOBS=n, V=1: see Documentation/testing.rst);"
+	@echo "                        KERNEL_VARIANT=kcsan: with the data race detector"
 	@echo "  make stress           everything at random (MINUTES=n, SEED=n, TRANSPORT=rxe|siw)"
 	@echo
 	@echo "  make bench            cost beside raw verbs, in instructions (BOOTS=n, PROFILE=row)"
