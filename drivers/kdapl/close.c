@@ -211,21 +211,28 @@ static void close_broken(struct dat_ep *ep)
 		kdapl_close_fail(ep, DAT_CONNECTION_EVENT_BROKEN);
 }
 
+/* In a close that was asked for: else nobody has set the deadline, or is just at it. */
+static bool close_late(const struct dat_ep *ep)
+{
+	return time_after_eq(jiffies, ep->deadline);
+}
+
 /* Whatever the phase waits for may have come. */
 static void close_look(struct dat_ep *ep)
 {
-	bool late = time_after_eq(jiffies, ep->deadline);
+	bool late;
 
 	switch (ep->phase) {
 	case KDAPL_CLOSE_DRAIN:
 		kdapl_flush_poll(ep);
+		late = close_late(ep);
 		if (late || !kdapl_queue_outstanding(&ep->req))
 			close_start_dreq(ep);
 		if (late)
 			kdapl_flush_start(ep);
 		break;
 	case KDAPL_CLOSE_DREQ:
-		if (late)
+		if (close_late(ep))
 			kdapl_flush_start(ep);
 		break;
 	case KDAPL_CLOSE_GRACE:
