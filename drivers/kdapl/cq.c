@@ -17,6 +17,7 @@
 #include "ep.h"
 #include "errno.h"
 #include "evd.h"
+#include "fault.h"
 #include "frmr.h"
 #include "ia.h"
 #include "kunit.h"
@@ -54,7 +55,8 @@ int kdapl_cq_create(struct dat_evd *evd, u32 min_cqe, struct ib_cq **cq)
 	else
 		attr.comp_vector = evd->comp_vector;
 
-	new = ib_create_cq(ia->ibdev, kdapl_upcall_comp_handler,
+	new = ERR_PTR(kdapl_fault(KDAPL_FAULT_CREATE)) ?:
+	      ib_create_cq(ia->ibdev, kdapl_upcall_comp_handler,
 			   kdapl_async_cq_event, evd, &attr);
 	if (IS_ERR(new))
 		return PTR_ERR(new);

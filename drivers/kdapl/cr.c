@@ -17,6 +17,7 @@
 #include "ep.h"
 #include "ep_state.h"
 #include "evd.h"
+#include "fault.h"
 #include "ia.h"
 #include "sp.h"
 
@@ -34,7 +35,7 @@ struct dat_cr *kdapl_cr_alloc(struct kdapl_sp *sp, struct dat_ep *ep)
 {
 	struct dat_cr *cr;
 
-	cr = kzalloc(sizeof(*cr), GFP_KERNEL);
+	cr = kdapl_fault_zalloc(sizeof(*cr));
 	if (!cr)
 		return NULL;
 	kdapl_obj_init(&cr->obj, sp->obj.ia, DAT_HANDLE_TYPE_CR, cr_release);

@@ -14,6 +14,7 @@
 
 #include "cm.h"
 #include "evd.h"
+#include "fault.h"
 #include "ia.h"
 #include "sp.h"
 
@@ -74,7 +75,7 @@ int dat_csp_create(struct dat_ia *ia, const struct dat_comm *comm,
 		goto out_leave;
 
 	ret = -ENOMEM;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = kdapl_fault_zalloc(sizeof(*new));
 	if (!new)
 		goto out_put_feeder;
 	kdapl_obj_init(&new->sp.obj, ia, DAT_HANDLE_TYPE_CSP, csp_release);

@@ -24,6 +24,7 @@
 #include "counters.h"
 #include "dto.h"
 #include "ep.h"
+#include "fault.h"
 #include "lmr.h"
 #include "queue.h"
 #include "trace.h"
@@ -95,7 +96,8 @@ dto_send_short_locked(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 	queue->send_one.wr_id =
 		(uintptr_t)dto_short_wr_locked(queue, DAT_DTO_SEND, len, cookie);
 	qp = ep->qp;
-	ret = qp->device->ops.post_send(qp, &queue->send_one, &queue->bad_send);
+	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	      qp->device->ops.post_send(qp, &queue->send_one, &queue->bad_send);
 	if (trace_kdapl_dto_post_enabled())
 		ret = dto_trace_locked(ep, true, ret);
 	return likely(!ret) ? 0 : dto_refused_locked(ep, true, ret);
@@ -132,7 +134,8 @@ dto_write_short_locked(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 	rdma->wr.wr_id = (uintptr_t)dto_short_wr_locked(queue, DAT_DTO_RDMA_WRITE,
 							len, cookie);
 	qp = ep->qp;
-	ret = qp->device->ops.post_send(qp, &rdma->wr, &queue->bad_send);
+	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	      qp->device->ops.post_send(qp, &rdma->wr, &queue->bad_send);
 	if (trace_kdapl_dto_post_enabled())
 		ret = dto_trace_locked(ep, true, ret);
 	return likely(!ret) ? 0 : dto_refused_locked(ep, true, ret);
@@ -159,7 +162,8 @@ dto_recv_short_locked(struct dat_ep *ep, const struct dat_lmr_triplet *iov,
 		(uintptr_t)dto_short_wr_locked(queue, DAT_DTO_RECEIVE, len,
 					       cookie);
 	qp = ep->qp;
-	ret = qp->device->ops.post_recv(qp, &queue->recv_one, &queue->bad_recv);
+	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	      qp->device->ops.post_recv(qp, &queue->recv_one, &queue->bad_recv);
 	if (trace_kdapl_dto_post_enabled())
 		ret = dto_trace_locked(ep, false, ret);
 	return likely(!ret) ? 0 : dto_refused_locked(ep, false, ret);

@@ -11,6 +11,7 @@
 #include "dto.h"
 #include "ep.h"
 #include "ep_state.h"
+#include "fault.h"
 #include "ia.h"
 #include "lmr.h"
 #include "queue.h"
@@ -70,7 +71,8 @@ int kdapl_dto_send_locked(struct kdapl_queue *queue, struct ib_send_wr *send,
 	send->sg_list = queue->sge;
 	send->num_sge = num_sge;
 	send->send_flags = send_flags;
-	ret = ib_post_send(ep->qp, send, &queue->bad_send);
+	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	      ib_post_send(ep->qp, send, &queue->bad_send);
 	trace_kdapl_dto_post(ep->obj.id, op, queue->total, ret);
 	if (unlikely(ret)) {
 		kdapl_queue_retract_locked(queue);
@@ -262,7 +264,8 @@ dto_recv_locked(struct kdapl_queue *queue, struct dat_ep *ep, int num,
 	recv->wr_id = (uintptr_t)wr;
 	recv->sg_list = queue->sge;
 	recv->num_sge = ret;
-	ret = ib_post_recv(ep->qp, recv, &queue->bad_recv);
+	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	      ib_post_recv(ep->qp, recv, &queue->bad_recv);
 	trace_kdapl_dto_post(ep->obj.id, DAT_DTO_RECEIVE, queue->total, ret);
 	if (unlikely(ret)) {
 		kdapl_queue_retract_locked(queue);

@@ -24,6 +24,7 @@
 #include "ep.h"
 #include "ep_state.h"
 #include "evd.h"
+#include "fault.h"
 #include "ia.h"
 #include "kunit.h"
 #include "main.h"
@@ -156,7 +157,7 @@ static struct dat_ep *ep_alloc(struct dat_ia *ia, enum dat_ep_state state)
 {
 	struct dat_ep *ep;
 
-	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	ep = kdapl_fault_zalloc(sizeof(*ep));
 	if (!ep)
 		return NULL;
 

@@ -14,6 +14,7 @@
 #include "cm.h"
 #include "ep.h"
 #include "evd.h"
+#include "fault.h"
 #include "ia.h"
 #include "pz.h"
 #include "queue.h"
@@ -35,7 +36,7 @@ static int ep_qp_init(struct dat_ep *ep, struct ib_qp *qp)
 
 	if (!ia->iwarp)
 		mask |= IB_QP_PKEY_INDEX;
-	return ib_modify_qp(qp, &attr, mask);
+	return kdapl_fault(KDAPL_FAULT_MODIFY) ?: ib_modify_qp(qp, &attr, mask);
 }
 
 static u32 ep_qp_max_recv_wr(const struct kdapl_ep_config *config)
@@ -91,7 +92,8 @@ int kdapl_ep_qp_create(struct dat_ep *ep, const struct kdapl_ep_config *config,
 	init.cap.max_recv_wr = ep_qp_max_recv_wr(config);
 	init.cap.max_send_sge = max(send, 1U);
 	init.cap.max_recv_sge = srq ? 0 : max(recv, 1U);
-	qp = ib_create_qp(config->pz->pd, &init);
+	qp = ERR_PTR(kdapl_fault(KDAPL_FAULT_CREATE)) ?:
+	     ib_create_qp(config->pz->pd, &init);
 	if (IS_ERR(qp)) {
 		/* Long lists may not fit into long queues. */
 		init.cap.max_send_sge = max3(attr->max_request_iov,
@@ -100,7 +102,8 @@ int kdapl_ep_qp_create(struct dat_ep *ep, const struct kdapl_ep_config *config,
 		init.cap.max_send_wr =
 			attr->max_request_dtos + KDAPL_QUEUE_EXTRA_SEND;
 		init.cap.max_recv_wr = ep_qp_max_recv_wr(config);
-		qp = ib_create_qp(config->pz->pd, &init);
+		qp = ERR_PTR(kdapl_fault(KDAPL_FAULT_CREATE)) ?:
+		     ib_create_qp(config->pz->pd, &init);
 	}
 	if (srq)
 		mutex_unlock(&srq->mutex);
@@ -147,7 +150,8 @@ static int ep_qp_modify(struct dat_ep *ep, enum ib_qp_state state)
 		attr.max_rd_atomic = ep->rd_atomic_out;
 	if (mask & IB_QP_MIN_RNR_TIMER)
 		attr.min_rnr_timer = EP_QP_MIN_RNR_TIMER;
-	return ib_modify_qp(ep->qp, &attr, mask);
+	return kdapl_fault(KDAPL_FAULT_MODIFY) ?:
+	       ib_modify_qp(ep->qp, &attr, mask);
 }
 
 /**

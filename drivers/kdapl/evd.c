@@ -18,6 +18,7 @@
 
 #include "compat.h"
 #include "evd.h"
+#include "fault.h"
 #include "fence.h"
 #include "ia.h"
 #include "kunit.h"
@@ -96,7 +97,7 @@ int kdapl_evd_create(struct dat_ia *ia, int min_qlen,
 
 	might_sleep();
 
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = kdapl_fault_zalloc(sizeof(*new));
 	if (!new)
 		return -ENOMEM;
 

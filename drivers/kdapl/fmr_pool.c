@@ -19,6 +19,7 @@
 
 #include "ep.h"
 #include "evd.h"
+#include "fault.h"
 #include "frmr.h"
 #include "ia.h"
 #include "lmr.h"
@@ -162,7 +163,7 @@ int dat_fmr_pool_create(struct dat_ia *ia, struct dat_pz *pz,
 		goto out_leave;
 
 	ret = -ENOMEM;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = kdapl_fault_zalloc(sizeof(*new));
 	if (!new)
 		goto out_put_pz;
 	kdapl_obj_init(&new->obj, ia, KDAPL_HANDLE_POOL, pool_release);

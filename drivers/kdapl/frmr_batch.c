@@ -8,6 +8,7 @@
 #include "dto.h"
 #include "ep.h"
 #include "evd.h"
+#include "fault.h"
 #include "frmr.h"
 #include "queue.h"
 #include "trace.h"
@@ -50,13 +51,14 @@ static void batch_retract_locked(struct kdapl_queue *queue,
 static int batch_post_locked(struct kdapl_queue *queue,
 			     struct kdapl_frmr **frs, int n)
 {
-	const struct ib_send_wr *bad = NULL;
+	const struct ib_send_wr *bad = &frs[0]->inv;
 	int i, ret, posted = n;
 
 	for (i = 0; i + 1 < n; i++)
 		frs[i]->inv.next = &frs[i + 1]->inv;
 	frs[n - 1]->inv.send_flags = IB_SEND_SIGNALED;
-	ret = ib_post_send(queue->ep->qp, &frs[0]->inv, &bad);
+	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	      ib_post_send(queue->ep->qp, &frs[0]->inv, &bad);
 	trace_kdapl_dto_post(queue->ep->obj.id, DAT_DTO_LMR_INVALIDATE, n, ret);
 	if (unlikely(ret)) {
 		for (posted = 0; posted < n; posted++)

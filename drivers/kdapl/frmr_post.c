@@ -10,6 +10,7 @@
 
 #include "dto.h"
 #include "ep.h"
+#include "fault.h"
 #include "frmr.h"
 #include "ia.h"
 #include "pz.h"
@@ -84,7 +85,8 @@ static int frmr_send_locked(struct kdapl_queue *queue, struct kdapl_wr *wr,
 	queue->posted++;
 	kdapl_queue_publish_locked(queue, wr);
 	send->wr_id = (uintptr_t)wr;
-	ret = ib_post_send(queue->ep->qp, send, &queue->bad_send);
+	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	      ib_post_send(queue->ep->qp, send, &queue->bad_send);
 	trace_kdapl_dto_post(queue->ep->obj.id, wr->op, 0, ret);
 	if (unlikely(ret)) {
 		kdapl_queue_retract_locked(queue);
@@ -125,14 +127,15 @@ static int frmr_old_locked(struct kdapl_queue *queue, struct kdapl_frmr *old)
 static int frmr_send_both_locked(struct kdapl_queue *queue, struct kdapl_wr *wr,
 				 struct kdapl_frmr *old, struct kdapl_frmr *fr)
 {
-	const struct ib_send_wr *bad = NULL;
+	const struct ib_send_wr *bad = &old->inv;
 	int ret;
 
 	queue->posted++;
 	kdapl_queue_publish_locked(queue, wr);
 	fr->reg.wr.wr_id = (uintptr_t)wr;
 	old->inv.next = &fr->reg.wr;
-	ret = ib_post_send(queue->ep->qp, &old->inv, &bad);
+	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	      ib_post_send(queue->ep->qp, &old->inv, &bad);
 	old->inv.next = NULL;
 	trace_kdapl_dto_post(queue->ep->obj.id, wr->op, 0, ret);
 	if (likely(!ret)) {

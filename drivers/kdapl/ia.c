@@ -30,6 +30,7 @@
 #include "debugfs.h"
 #include "ep.h"
 #include "evd.h"
+#include "fault.h"
 #include "fmr_pool.h"
 #include "kunit.h"
 #include "lmr.h"
@@ -115,7 +116,7 @@ static struct dat_ia *ia_alloc(struct net *net, const struct kdapl_port *port)
 	struct dat_ia *ia;
 	int i;
 
-	ia = kzalloc(sizeof(*ia), GFP_KERNEL);
+	ia = kdapl_fault_zalloc(sizeof(*ia));
 	if (!ia)
 		return NULL;
 

@@ -26,6 +26,7 @@
 
 #include <dat/kdat.h>
 
+#include "fault.h"
 #include "ia.h"
 #include "pz.h"
 
@@ -235,7 +236,7 @@ int dat_lmr_kcreate(struct dat_ia *ia, enum dat_mem_type mem_type,
 		goto out_leave;
 
 	ret = -ENOMEM;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = kdapl_fault_zalloc(sizeof(*new));
 	if (!new)
 		goto out_put_pz;
 	kdapl_obj_init(&new->obj, ia, DAT_HANDLE_TYPE_LMR,

@@ -14,6 +14,7 @@
 #include <dat/kdat.h>
 
 #include "ep.h"
+#include "fault.h"
 #include "frmr.h"
 #include "ia.h"
 #include "lmr.h"
@@ -56,7 +57,7 @@ int kdapl_lmr_allocate(struct dat_ia *ia, struct dat_pz *pz, int max_pages,
 		return ret;
 
 	ret = -ENOMEM;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = kdapl_fault_zalloc(sizeof(*new));
 	if (!new)
 		goto out_put_pz;
 	kdapl_obj_init(&new->obj, ia, DAT_HANDLE_TYPE_LMR, kdapl_lmr_release);

@@ -9,6 +9,7 @@
 
 #include <dat/kdat.h>
 
+#include "fault.h"
 #include "ia.h"
 #include "lmr.h"
 
@@ -73,7 +74,7 @@ static struct dat_lmr *lmr_new_reserved(struct dat_ia *ia)
 {
 	struct dat_lmr *lmr;
 
-	lmr = kzalloc(sizeof(*lmr), GFP_KERNEL);
+	lmr = kdapl_fault_zalloc(sizeof(*lmr));
 	if (!lmr)
 		return NULL;
 	kdapl_obj_init(&lmr->obj, ia, DAT_HANDLE_TYPE_LMR, kdapl_lmr_release);

@@ -13,6 +13,7 @@
 
 #include "compat.h"
 #include "debugfs.h"
+#include "fault.h"
 #include "registry.h"
 #include "upcall.h"
 #include "watchdog.h"
@@ -49,6 +50,7 @@ static int __init main_init(void)
 		return -ENOMEM;
 
 	kdapl_debugfs_init();
+	kdapl_fault_init();
 
 	ret = kdapl_upcall_module_init();
 	if (ret)

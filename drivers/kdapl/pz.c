@@ -13,6 +13,7 @@
 
 #include <dat/kdat.h>
 
+#include "fault.h"
 #include "ia.h"
 #include "kunit.h"
 #include "reg.h"
@@ -61,7 +62,7 @@ int dat_pz_create(struct dat_ia *ia, struct dat_pz **pz)
 		return ret;
 
 	ret = -ENOMEM;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = kdapl_fault_zalloc(sizeof(*new));
 	if (!new)
 		goto out_leave;
 	kdapl_obj_init(&new->obj, ia, DAT_HANDLE_TYPE_PZ, pz_release);
@@ -70,7 +71,8 @@ int dat_pz_create(struct dat_ia *ia, struct dat_pz **pz)
 	INIT_LIST_HEAD(&new->deferred);
 	init_waitqueue_head(&new->lmr_wait);
 
-	new->pd = ib_alloc_pd(ia->ibdev, 0);
+	new->pd = ERR_PTR(kdapl_fault(KDAPL_FAULT_CREATE)) ?:
+		  ib_alloc_pd(ia->ibdev, 0);
 	if (IS_ERR(new->pd)) {
 		ret = PTR_ERR(new->pd);
 		new->pd = NULL;

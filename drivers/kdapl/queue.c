@@ -13,6 +13,7 @@
 
 #include "ep.h"
 #include "evd.h"
+#include "fault.h"
 #include "kunit.h"
 #include "lmr.h"
 #include "trace.h"
@@ -205,10 +206,12 @@ int kdapl_queue_post_marker(struct kdapl_queue *queue)
 
 	if (queue->request) {
 		send.wr.wr_id = (uintptr_t)wr;
-		ret = ib_post_send(queue->ep->qp, &send.wr, NULL);
+		ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+		      ib_post_send(queue->ep->qp, &send.wr, NULL);
 	} else {
 		recv.wr_id = (uintptr_t)wr;
-		ret = ib_post_recv(queue->ep->qp, &recv, NULL);
+		ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+		      ib_post_recv(queue->ep->qp, &recv, NULL);
 	}
 	trace_kdapl_dto_post(queue->ep->obj.id, KDAPL_OP_MARKER, 0, ret);
 	if (ret)
@@ -242,7 +245,8 @@ int kdapl_queue_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr, u32 key
 		goto out_unlock;
 
 	reg.wr.wr_id = (uintptr_t)wr;
-	ret = ib_post_send(queue->ep->qp, &reg.wr, NULL);
+	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	      ib_post_send(queue->ep->qp, &reg.wr, NULL);
 	trace_kdapl_dto_post(queue->ep->obj.id, KDAPL_OP_REG, 0, ret);
 	if (ret)
 		kdapl_queue_retract_locked(queue);

@@ -20,6 +20,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 
+#include "fault.h"
 #include "fence.h"
 #include "ia.h"
 #include "kunit.h"
@@ -150,6 +151,9 @@ static int reg_create_locked(struct dat_pz *pz)
 	struct kdapl_reg_qp *reg;
 	int ret;
 
+	ret = kdapl_fault(KDAPL_FAULT_CREATE);
+	if (ret)
+		return ret;
 	reg = kzalloc(sizeof(*reg), GFP_KERNEL);
 	if (!reg)
 		return -ENOMEM;
@@ -235,7 +239,8 @@ int kdapl_reg_mr(struct dat_pz *pz, struct ib_mr *mr, u32 key, int access)
 	if (ret)
 		goto out_unlock;
 
-	ret = ib_post_send(pz->reg->qp, &wr.wr, NULL);
+	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	      ib_post_send(pz->reg->qp, &wr.wr, NULL);
 	if (ret)
 		goto out_destroy;
 	/*

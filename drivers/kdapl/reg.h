@@ -5,6 +5,8 @@
 
 #include <rdma/ib_verbs.h>
 
+#include "fault.h"
+
 struct dat_ia;
 struct dat_pz;
 
@@ -16,6 +18,10 @@ bool kdapl_reg_has_loopback(const struct dat_ia *ia);
  */
 static inline struct ib_mr *kdapl_reg_alloc(struct ib_pd *pd, u32 pages)
 {
+	int ret = kdapl_fault(KDAPL_FAULT_CREATE);
+
+	if (ret)
+		return ERR_PTR(ret);
 	if (pd->device->ops.driver_id == RDMA_DRIVER_RXE)
 		pages++;
 	return ib_alloc_mr(pd, IB_MR_TYPE_MEM_REG, pages);

@@ -18,6 +18,7 @@
 #include <dat/kdat.h>
 
 #include "ep.h"
+#include "fault.h"
 #include "ia.h"
 #include "lmr.h"
 #include "pz.h"
@@ -170,7 +171,7 @@ static int rmr_create(struct dat_pz *pz, enum dat_rmr_scope scope,
 		goto out_leave;
 
 	ret = -ENOMEM;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = kdapl_fault_zalloc(sizeof(*new));
 	if (!new)
 		goto out_put_pz;
 	kdapl_obj_init(&new->obj, ia, DAT_HANDLE_TYPE_RMR, rmr_release);

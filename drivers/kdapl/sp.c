@@ -17,6 +17,7 @@
 #include "ep.h"
 #include "ep_state.h"
 #include "evd.h"
+#include "fault.h"
 #include "ia.h"
 #include "sp.h"
 
@@ -157,7 +158,7 @@ static int psp_create(struct dat_ia *ia, u64 conn_qual, struct dat_evd *evd,
 		goto out_leave;
 
 	ret = -ENOMEM;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = kdapl_fault_zalloc(sizeof(*new));
 	if (!new)
 		goto out_put_feeder;
 	kdapl_obj_init(&new->sp.obj, ia, DAT_HANDLE_TYPE_PSP, psp_release);
@@ -371,7 +372,7 @@ int dat_rsp_create(struct dat_ia *ia, u64 conn_qual, struct dat_ep *ep,
 		goto out_leave;
 
 	ret = -ENOMEM;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = kdapl_fault_zalloc(sizeof(*new));
 	if (!new)
 		goto out_put_feeder;
 	kdapl_obj_init(&new->sp.obj, ia, DAT_HANDLE_TYPE_RSP, rsp_release);

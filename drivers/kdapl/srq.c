@@ -14,6 +14,7 @@
 #include <dat/kdat.h>
 
 #include "evd.h"
+#include "fault.h"
 #include "ia.h"
 #include "lmr.h"
 #include "pz.h"
@@ -93,11 +94,13 @@ static int srq_make(struct dat_srq *srq, const struct dat_srq_attr *attr)
 	};
 	struct ib_srq *new;
 
-	new = ib_create_srq(srq->pz->pd, &init);
+	new = ERR_PTR(kdapl_fault(KDAPL_FAULT_CREATE)) ?:
+	      ib_create_srq(srq->pz->pd, &init);
 	if (IS_ERR(new)) {
 		init.attr.max_wr = attr->max_recv_dtos;
 		init.attr.max_sge = max(attr->max_recv_iov, 1);
-		new = ib_create_srq(srq->pz->pd, &init);
+		new = ERR_PTR(kdapl_fault(KDAPL_FAULT_CREATE)) ?:
+		      ib_create_srq(srq->pz->pd, &init);
 	}
 	if (IS_ERR(new))
 		return PTR_ERR(new);
@@ -147,7 +150,7 @@ int dat_srq_create(struct dat_ia *ia, struct dat_pz *pz,
 		goto out_leave;
 
 	ret = -ENOMEM;
-	new = kzalloc(sizeof(*new), GFP_KERNEL);
+	new = kdapl_fault_zalloc(sizeof(*new));
 	if (!new)
 		goto out_put_pz;
 	kdapl_obj_init(&new->obj, ia, DAT_HANDLE_TYPE_SRQ, srq_release);

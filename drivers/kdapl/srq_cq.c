@@ -17,6 +17,7 @@
 #include "ep.h"
 #include "errno.h"
 #include "evd.h"
+#include "fault.h"
 #include "ia.h"
 #include "kunit.h"
 #include "lmr.h"
@@ -78,7 +79,8 @@ static int srq_post_locked(struct dat_srq *srq, int num,
 	atomic_inc(&srq->used);
 
 	recv.wr_id = (uintptr_t)&wr->wr;
-	ret = ib_post_srq_recv(srq->srq, &recv, &bad);
+	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	      ib_post_srq_recv(srq->srq, &recv, &bad);
 	trace_kdapl_dto_post(srq->obj.id, DAT_DTO_RECEIVE, total, ret);
 	if (ret) {
 		spin_lock(&srq->lock);
