@@ -230,6 +230,13 @@ static int evd_set_attr(struct dat_evd *evd, enum dat_evd_attr_mask mask,
 		if (ret)
 			return ret;
 	}
+	/* A ring on another node than is said does no harm; a CQ elsewhere does. */
+	if (mask & DAT_EVD_ATTR_NUMA_NODE) {
+		evd->numa_node = attr->numa_node;
+		ret = kdapl_ring_resize(evd, evd->qlen);
+		if (ret)
+			goto out_restore;
+	}
 	if (mask & DAT_EVD_ATTR_COMP_VECTOR) {
 		evd->comp_vector = attr->comp_vector;
 		ret = evd_replace_cq(evd, evd->cq_size);
@@ -238,12 +245,6 @@ static int evd_set_attr(struct dat_evd *evd, enum dat_evd_attr_mask mask,
 		if (mask & DAT_EVD_ATTR_MODERATION)
 			rdma_set_cq_moderation(evd->cq, attr->mod_count,
 					       attr->mod_period);
-	}
-	if (mask & DAT_EVD_ATTR_NUMA_NODE) {
-		evd->numa_node = attr->numa_node;
-		ret = kdapl_ring_resize(evd, evd->qlen);
-		if (ret)
-			goto out_restore;
 	}
 	if (mask & DAT_EVD_ATTR_BUDGET)
 		WRITE_ONCE(evd->budget, attr->budget);
