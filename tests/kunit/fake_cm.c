@@ -339,7 +339,8 @@ void fake_cm_queue_locked(struct fake_id *id, enum rdma_cm_event_type type,
 
 	lockdep_assert_held(&fake_cm_lock);
 
-	note = kzalloc(sizeof(*note), GFP_ATOMIC);
+	/* Not for those who make allocations fail: it stands for a packet. */
+	note = kzalloc(sizeof(*note), GFP_ATOMIC | __GFP_NOFAIL);
 	if (WARN_ON(!note))
 		return;
 	note->type = type;

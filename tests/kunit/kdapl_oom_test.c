@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Every create call with its n-th verb, its n-th call of the CM and its n-th
- * allocation failing, for every n: the error comes back, the OUT parameter is
- * untouched, nothing leaks, and afterwards the call works.
+ * Every create call with its n-th step failing, for every n: the error comes back,
+ * the OUT parameter is untouched, nothing leaks, and afterwards the call works.
  */
+#include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/sched.h>
-#include <linux/slab.h>
+#include <linux/scatterlist.h>
+#include <linux/vmalloc.h>
 
-#include "kit.h"
+#include <dat/kdat_fmr_pool.h>
+
+#include "walk.h"
 
 #define OOM_MARK	((void *)0x5a5a5a5aUL)
+#define OOM_PAGES	3
 
 struct oom_objects {
 	struct kunit *test;
@@ -19,7 +22,12 @@ struct oom_objects {
 	struct dat_evd *cr;
 	struct dat_ep *ep;
 	struct dat_srq *srq;
+	struct dat_lmr *lmr;
 	void *memory;
+	void *vmem;
+	u64 *pages;
+	struct sg_table sgt;
+	struct scatterlist sg;
 };
 
 /* Makes one object; @out is OOM_MARK before. */
@@ -129,18 +137,32 @@ static int oom_rsp_free(void *rsp)
 	return dat_rsp_free(rsp);
 }
 
-static int oom_lmr(struct oom_objects *o, void **out,
-		   enum dat_mem_priv_flags priv)
+static int oom_psp_any(struct oom_objects *o, void **out)
 {
-	union dat_region_description region = { .for_va = o->memory };
-	u32 lctx = 0, rctx = 0;
-	u64 length, addr;
+	u64 qual = 0;
 	int ret;
 
-	ret = dat_lmr_kcreate(to_kit(o->test)->ia, DAT_MEM_TYPE_VIRTUAL, region,
-			      4096, to_kit(o->test)->pz, priv, DAT_VA_TYPE_VA,
+	ret = dat_psp_create_any(to_kit(o->test)->ia, &qual, o->cr,
+				 DAT_PSP_CONSUMER_FLAG, (struct dat_psp **)out);
+	KUNIT_EXPECT_EQ(o->test, !qual, !!ret);
+	return ret;
+}
+
+#define OOM_LOCAL	(DAT_MEM_PRIV_LOCAL_READ_FLAG | \
+			 DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+
+static int oom_lmr(struct oom_objects *o, void **out, enum dat_mem_type type,
+		   union dat_region_description region, u64 length,
+		   enum dat_mem_priv_flags priv)
+{
+	u32 lctx = 0, rctx = 0;
+	u64 got, addr;
+	int ret;
+
+	ret = dat_lmr_kcreate(to_kit(o->test)->ia, type, region, length,
+			      to_kit(o->test)->pz, priv, DAT_VA_TYPE_VA,
 			      DAT_MEM_OPTIMIZE_DONT_CARE,
-			      (struct dat_lmr **)out, &lctx, &rctx, &length,
+			      (struct dat_lmr **)out, &lctx, &rctx, &got,
 			      &addr);
 	if (ret)
 		KUNIT_EXPECT_EQ(o->test, lctx + rctx, 0U);
@@ -149,13 +171,98 @@ static int oom_lmr(struct oom_objects *o, void **out,
 
 static int oom_lmr_local(struct oom_objects *o, void **out)
 {
-	return oom_lmr(o, out, DAT_MEM_PRIV_LOCAL_READ_FLAG |
-			       DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+	return oom_lmr(o, out, DAT_MEM_TYPE_VIRTUAL,
+		       (union dat_region_description){ .for_va = o->memory },
+		       4096, OOM_LOCAL);
 }
 
 static int oom_lmr_remote(struct oom_objects *o, void **out)
 {
-	return oom_lmr(o, out, DAT_MEM_PRIV_ALL_FLAG);
+	return oom_lmr(o, out, DAT_MEM_TYPE_VIRTUAL,
+		       (union dat_region_description){ .for_va = o->memory },
+		       4096, DAT_MEM_PRIV_ALL_FLAG);
+}
+
+static int oom_lmr_vmalloc(struct oom_objects *o, void **out)
+{
+	return oom_lmr(o, out, DAT_MEM_TYPE_VIRTUAL,
+		       (union dat_region_description){ .for_va = o->vmem },
+		       OOM_PAGES * PAGE_SIZE, DAT_MEM_PRIV_ALL_FLAG);
+}
+
+static int oom_lmr_physical(struct oom_objects *o, void **out)
+{
+	return oom_lmr(o, out, DAT_MEM_TYPE_PHYSICAL,
+		       (union dat_region_description){ .for_physical = o->pages },
+		       OOM_PAGES * PAGE_SIZE, DAT_MEM_PRIV_ALL_FLAG);
+}
+
+static int oom_lmr_var_pages(struct oom_objects *o, void **out)
+{
+	union dat_region_description region = {
+		.for_array = { .pages = o->pages, .page_size = PAGE_SIZE },
+	};
+
+	return oom_lmr(o, out, DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, region,
+		       OOM_PAGES * PAGE_SIZE, DAT_MEM_PRIV_ALL_FLAG);
+}
+
+static int oom_lmr_platform(struct oom_objects *o, void **out)
+{
+	return oom_lmr(o, out, DAT_MEM_TYPE_PLATFORM,
+		       (union dat_region_description){ .for_platform = &o->sgt },
+		       PAGE_SIZE, DAT_MEM_PRIV_ALL_FLAG);
+}
+
+static int oom_lmr_of_lmr(struct oom_objects *o, void **out)
+{
+	return oom_lmr(o, out, DAT_MEM_TYPE_LMR,
+		       (union dat_region_description){ .for_lmr_handle = o->lmr },
+		       4096, DAT_MEM_PRIV_ALL_FLAG);
+}
+
+static int oom_allocate(struct oom_objects *o, void **out)
+{
+	return dat_lmr_allocate(to_kit(o->test)->ia, to_kit(o->test)->pz, 4,
+				DAT_LMR_SCOPE_PZ, (struct dat_lmr **)out);
+}
+
+static int oom_rmr(struct oom_objects *o, void **out)
+{
+	return dat_rmr_create(to_kit(o->test)->pz, (struct dat_rmr **)out);
+}
+
+static int oom_rmr_ep(struct oom_objects *o, void **out)
+{
+	return dat_rmr_create_for_ep(to_kit(o->test)->pz,
+				     (struct dat_rmr **)out);
+}
+
+static int oom_rmr_free(void *rmr)
+{
+	return dat_rmr_free(rmr);
+}
+
+static int oom_pool(struct oom_objects *o, void **out)
+{
+	struct dat_fmr_pool_param param = {
+		.mem_type = DAT_MEM_TYPE_PHYSICAL,
+		.max_pages = 4,
+		.privileges = DAT_MEM_PRIV_ALL_FLAG,
+		.min_fmrs = 2,
+		.max_fmrs = 4,
+		.dirty_watermark = 2,
+		.cache = true,
+		.max_exposure_ms = DAT_FMR_EXPOSURE_UNBOUNDED,
+	};
+
+	return dat_fmr_pool_create(to_kit(o->test)->ia, to_kit(o->test)->pz,
+				   NULL, &param, (struct dat_fmr_pool **)out);
+}
+
+static int oom_pool_destroy(void *pool)
+{
+	return dat_fmr_pool_destroy(pool);
 }
 
 static int oom_lmr_free(void *lmr)
@@ -223,6 +330,16 @@ static const struct oom_case oom_cases[] = {
 	{ "dat_rsp_create", oom_rsp, oom_rsp_free },
 	{ "dat_lmr_kcreate local", oom_lmr_local, oom_lmr_free },
 	{ "dat_lmr_kcreate remote", oom_lmr_remote, oom_lmr_free },
+	{ "dat_lmr_kcreate vmalloc", oom_lmr_vmalloc, oom_lmr_free },
+	{ "dat_lmr_kcreate physical", oom_lmr_physical, oom_lmr_free },
+	{ "dat_lmr_kcreate var pages", oom_lmr_var_pages, oom_lmr_free },
+	{ "dat_lmr_kcreate platform", oom_lmr_platform, oom_lmr_free },
+	{ "dat_lmr_kcreate of an LMR", oom_lmr_of_lmr, oom_lmr_free },
+	{ "dat_lmr_allocate", oom_allocate, oom_lmr_free },
+	{ "dat_rmr_create", oom_rmr, oom_rmr_free },
+	{ "dat_rmr_create_for_ep", oom_rmr_ep, oom_rmr_free },
+	{ "dat_fmr_pool_create", oom_pool, oom_pool_destroy },
+	{ "dat_psp_create_any", oom_psp_any, oom_psp_free },
 };
 
 static void oom_desc(const struct oom_case *c, char *desc)
@@ -232,8 +349,21 @@ static void oom_desc(const struct oom_case *c, char *desc)
 
 KUNIT_ARRAY_PARAM(oom, oom_cases, oom_desc);
 
+static void oom_put_pages(struct kunit_resource *res)
+{
+	vfree(res->data);
+}
+
+static int oom_get_pages(struct kunit_resource *res, void *unused)
+{
+	res->data = vmalloc(OOM_PAGES * PAGE_SIZE);
+	return res->data ? 0 : -ENOMEM;
+}
+
 static void oom_prepare(struct kunit *test, struct oom_objects *o)
 {
+	int i;
+
 	o->test = test;
 	o->dto = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
 	o->conn = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
@@ -242,142 +372,59 @@ static void oom_prepare(struct kunit *test, struct oom_objects *o)
 	KUNIT_ASSERT_EQ(test, oom_srq(o, (void **)&o->srq), 0);
 	/* Also good as memory to be registered. */
 	o->memory = kit_upcall(test);
+	KUNIT_ASSERT_EQ(test, oom_lmr_local(o, (void **)&o->lmr), 0);
+	o->vmem = kunit_alloc_resource(test, oom_get_pages, oom_put_pages,
+				       GFP_KERNEL, NULL);
+	KUNIT_ASSERT_NOT_NULL(test, o->vmem);
+	o->pages = kunit_kcalloc(test, OOM_PAGES, sizeof(u64), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, o->pages);
+	for (i = 0; i < OOM_PAGES; i++)
+		o->pages[i] = page_to_phys(vmalloc_to_page(o->vmem +
+							   i * PAGE_SIZE));
+	sg_init_one(&o->sg, page_address(vmalloc_to_page(o->vmem)), PAGE_SIZE);
+	o->sgt.sgl = &o->sg;
+	o->sgt.nents = 1;
+	o->sgt.orig_nents = 1;
 }
 
-enum { OOM_MOST = 100 };
+static int oom_call(struct walk *w)
+{
+	const struct oom_case *c = w->test->param_value;
+	int ret;
 
-/* Runs the call with its 1st, 2nd, ... step failing until none is left. */
-static void oom_run(struct kunit *test, bool (*arm)(unsigned int n),
-		    bool (*disarm)(void))
+	w->out = OOM_MARK;
+	ret = c->create(w->priv, &w->out);
+	if (ret)
+		KUNIT_EXPECT_PTR_EQ(w->test, w->out, OOM_MARK);
+	else
+		KUNIT_EXPECT_PTR_NE(w->test, w->out, OOM_MARK);
+	return ret;
+}
+
+static void oom_undo(struct walk *w)
+{
+	const struct oom_case *c = w->test->param_value;
+
+	KUNIT_EXPECT_EQ(w->test, c->destroy(w->out), 0);
+}
+
+static void kdapl_oom_creations(struct kunit *test)
 {
 	const struct oom_case *c = test->param_value;
-	struct oom_objects o = {};
-	int ret, live;
-	unsigned int n;
-	bool hit;
-	void *out;
+	struct walk_step step = {
+		.name = c->name,
+		.call = oom_call,
+		.undo = oom_undo,
+	};
+	struct oom_objects *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
 
-	oom_prepare(test, &o);
-	/*
-	 * The first one may make what later ones share, and a failure may
-	 * throw that away: there may be less later, but not more.
-	 */
-	out = OOM_MARK;
-	KUNIT_ASSERT_EQ(test, c->create(&o, &out), 0);
-	KUNIT_ASSERT_EQ(test, c->destroy(out), 0);
-	live = fake_hca_live_total();
-	for (n = 1; n <= OOM_MOST; n++) {
-		out = OOM_MARK;
-		if (!arm(n))
-			kunit_skip(test, "no such fault injection here");
-		ret = c->create(&o, &out);
-		hit = disarm();
-		if (!ret) {
-			KUNIT_EXPECT_PTR_NE(test, out, OOM_MARK);
-			KUNIT_EXPECT_EQ(test, c->destroy(out), 0);
-		} else {
-			KUNIT_EXPECT_TRUE(test, hit);
-			KUNIT_EXPECT_PTR_EQ(test, out, OOM_MARK);
-		}
-		KUNIT_EXPECT_TRUE_MSG(test,
-				      KIT_WAIT(fake_hca_live_total() <= live),
-				      "leak with failure %u", n);
-		if (!hit)
-			break;
-	}
-	KUNIT_EXPECT_LE(test, n, (unsigned int)OOM_MOST);
-}
-
-static bool oom_arm_verb(unsigned int n)
-{
-	fake_hca_fail(FAKE_ANY, n, 1, -ENOBUFS);
-	return true;
-}
-
-static bool oom_disarm_verb(void)
-{
-	bool hit = !fake_hca_fail_left();
-
-	fake_hca_fail(FAKE_ANY, 1, 0, 0);
-	return hit;
-}
-
-static void kdapl_oom_verbs(struct kunit *test)
-{
-	oom_run(test, oom_arm_verb, oom_disarm_verb);
-}
-
-static bool oom_arm_cm(unsigned int n)
-{
-	fake_cm_fail(FAKE_CM_ANY, n, 1, -ENOBUFS);
-	return true;
-}
-
-static bool oom_disarm_cm(void)
-{
-	bool hit = !fake_cm_fail_left();
-
-	fake_cm_fail(FAKE_CM_ANY, 1, 0, 0);
-	return hit;
-}
-
-static void kdapl_oom_cm(struct kunit *test)
-{
-	oom_run(test, oom_arm_cm, oom_disarm_cm);
-}
-
-#ifdef CONFIG_FAILSLAB
-/*
- * By default failslab spares whatever may sleep; what starts the machine tells
- * it not to, in /sys/kernel/debug/failslab/ignore-gfp-wait.
- */
-static bool oom_failslab_works(void)
-{
-	void *memory;
-
-	WRITE_ONCE(current->fail_nth, 1);
-	memory = kmalloc(16, GFP_KERNEL);
-	WRITE_ONCE(current->fail_nth, 0);
-	kfree(memory);
-	return !memory;
-}
-
-static bool oom_arm_alloc(unsigned int n)
-{
-	if (n == 1 && !oom_failslab_works())
-		return false;
-	WRITE_ONCE(current->fail_nth, n);
-	return true;
-}
-
-static bool oom_disarm_alloc(void)
-{
-	bool hit = !READ_ONCE(current->fail_nth);
-
-	WRITE_ONCE(current->fail_nth, 0);
-	return hit;
-}
-#else
-static bool oom_arm_alloc(unsigned int n)
-{
-	return false;
-}
-
-static bool oom_disarm_alloc(void)
-{
-	return false;
-}
-#endif
-
-static void kdapl_oom_allocations(struct kunit *test)
-{
-	oom_run(test, oom_arm_alloc, oom_disarm_alloc);
+	KUNIT_ASSERT_NOT_NULL(test, o);
+	oom_prepare(test, o);
+	walk_run(test, &step, o);
 }
 
 static struct kunit_case kdapl_oom_cases[] = {
-	KUNIT_CASE_PARAM(kdapl_oom_verbs, oom_gen_params),
-	KUNIT_CASE_PARAM(kdapl_oom_cm, oom_gen_params),
-	KUNIT_CASE_PARAM(kdapl_oom_allocations, oom_gen_params),
+	KUNIT_CASE_PARAM(kdapl_oom_creations, oom_gen_params),
 	{}
 };
 
@@ -385,6 +432,7 @@ static struct kunit_suite kdapl_oom_suite = {
 	.name = "kdapl_oom",
 	.init = kit_init,
 	.exit = kit_exit,
+	.suite_exit = walk_report,
 	.test_cases = kdapl_oom_cases,
 };
 
