@@ -134,8 +134,9 @@ static bool pool_param_ok(const struct dat_fmr_pool_param *param)
  * Context: process; sleeps; also from process-context upcalls.
  * Return: 0; -EINVAL: NULL, an EP of another IA, or a parameter out of its range;
  * -EPERM: an EP of another PZ; -EOPNOTSUPP: the device has no fast registration, or
- * no atomics for %DAT_IB_MEM_PRIV_REMOTE_ATOMIC; -EMSGSIZE: it does not take so many pages in one; -ENOMEM; -ENODEV: the device is
- * gone; else the errno of the provider.
+ * no atomics for %DAT_IB_MEM_PRIV_REMOTE_ATOMIC; -EMSGSIZE: it does not take so
+ * many pages in one; -ENOMEM; -ENODEV: the device is gone; else the errno of the
+ * provider.
  */
 int dat_fmr_pool_create(struct dat_ia *ia, struct dat_pz *pz,
 			struct dat_ep *ep,

@@ -290,8 +290,9 @@ int kdapl_lmr_fmr_post(struct dat_lmr *lmr, struct dat_ep *ep,
  * Return: 0; -EINVAL: NULL, an LMR of another kind or IA, an unknown value or
  * flag, memory that cannot be registered, pieces that do not end at page ends;
  * -EPERM: the reserved LMR, or an EP of another PZ; -EOPNOTSUPP: another memory
- * type, %DAT_IB_MEM_PRIV_REMOTE_ATOMIC where the device has no atomics, or offsets into memory that does not start at a page where the device
- * needs that; -EMSGSIZE: more pages than it has room for; -EBUSY: it names memory,
+ * type, %DAT_IB_MEM_PRIV_REMOTE_ATOMIC where the device has no atomics, or offsets
+ * into memory that does not start at a page where the device needs that;
+ * -EMSGSIZE: more pages than it has room for; -EBUSY: it names memory,
  * or its invalidation has not completed; -EAGAIN: a request on it has failed and
  * its MR is being replaced; -ENOSPC, and the state of the EP: as
  * dat_ep_post_send(); else the errno of the provider.

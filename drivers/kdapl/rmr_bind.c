@@ -220,9 +220,10 @@ static void rmr_show(struct dat_rmr *rmr, struct kdapl_rmr_window *window,
  * reserved LMR, or an EP outside of the scope; -EACCES: a privilege that @lmr lacks;
  * -EMSGSIZE: more pages than a window holds (512, or what the device takes);
  * -EOPNOTSUPP: offsets into a part that does not start at a page where the device
- * needs that, or atomics that it does not have; -EBADFD: to be unbound, and not bound; -EBUSY: a bind or unbind is
- * under way; -EAGAIN: one has failed, and its MR is being replaced; -ENOSPC, and the
- * state of the EP: as dat_ep_post_send(); else the errno of the provider.
+ * needs that, or atomics that it does not have; -EBADFD: to be unbound, and not
+ * bound; -EBUSY: a bind or unbind is under way; -EAGAIN: one has failed, and its MR is
+ * being replaced; -ENOSPC, and the state of the EP: as dat_ep_post_send(); else the
+ * errno of the provider.
  */
 int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr,
 		 const struct dat_lmr_triplet *lmr_triplet,

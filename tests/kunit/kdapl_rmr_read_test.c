@@ -106,10 +106,10 @@ static void kdapl_rmr_read_arguments(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, TRY(ep, NULL, &remote, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, TRY(ep, &local, NULL, 0), -EINVAL);
 	KUNIT_EXPECT_EQ(test, TRY(ep, &local, &remote,
-				   DAT_COMPLETION_SOLICITED_WAIT_FLAG),
+				  DAT_COMPLETION_SOLICITED_WAIT_FLAG),
 			-EINVAL);
 	KUNIT_EXPECT_EQ(test, TRY(ep, &local, &remote,
-				   DAT_COMPLETION_UNSIGNALLED_FLAG), -EINVAL);
+				  DAT_COMPLETION_UNSIGNALLED_FLAG), -EINVAL);
 #undef TRY
 	/* Lengths. */
 	KUNIT_EXPECT_EQ(test, read_to(t, ep, read_addr(t, 100), 8, key, 9),
@@ -231,7 +231,7 @@ static void kdapl_rmr_read_elsewhere(struct kunit *test)
 				      elsewhere->window[0].fr.key, 8), -EPERM);
 }
 
-/* Credits, a provider that refuses, the end of the connection, of the device. */
+/* Credits, a provider that refuses, the end of the connection. */
 static void kdapl_rmr_read_ends(struct kunit *test)
 {
 	struct rmr_test *t = rmr_init(test, 2);
@@ -253,9 +253,17 @@ static void kdapl_rmr_read_ends(struct kunit *test)
 					 DAT_EP_STATE_DISCONNECTED));
 	KUNIT_EXPECT_EQ(test, read_to(t, ep, addr, 8, key, 8), 0);
 	read_expect(t, 0, DAT_DTO_ERR_FLUSHED);
+}
 
+static void kdapl_rmr_read_removal(struct kunit *test)
+{
+	struct rmr_test *t = rmr_init(test, 4);
+	u32 key;
+
+	KUNIT_ASSERT_EQ(test, rmr_bind(t, 0, 64, &key), 0);
 	fake_hca_unplug();
-	KUNIT_EXPECT_EQ(test, read_to(t, ep, addr, 8, key, 8), -ENODEV);
+	KUNIT_EXPECT_EQ(test, read_to(t, t->mem->ep, read_addr(t, 0), 8, key,
+				      8), -ENODEV);
 	kit_close(to_kit(test));
 	KUNIT_EXPECT_EQ(test, fake_hca_plug(FAKE_PROTO_IB), 0);
 }
@@ -267,6 +275,7 @@ static struct kunit_case kdapl_rmr_read_cases[] = {
 	KUNIT_CASE(kdapl_rmr_read_privilege),
 	KUNIT_CASE(kdapl_rmr_read_elsewhere),
 	KUNIT_CASE(kdapl_rmr_read_ends),
+	KUNIT_CASE(kdapl_rmr_read_removal),
 	{}
 };
 

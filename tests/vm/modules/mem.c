@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory that is shown to the peer in every way there is. See mem.h.
+ * Memory that is shown to the peer in every way there is. See mem.h; what it is
+ * shown over is in mem_pair.c.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -33,142 +34,11 @@ const char *mem_name(enum mem_how how)
 	return mem_names[how];
 }
 
-void mem_fill(u8 *buf, u32 length, u8 seed)
-{
-	u32 i;
-
-	for (i = 0; i < length; i++)
-		buf[i] = seed + i + (i >> 8);
-}
-
-bool mem_is(const u8 *buf, u32 length, u8 seed)
-{
-	u32 i;
-
-	for (i = 0; i < length; i++)
-		if (buf[i] != (u8)(seed + i + (i >> 8)))
-			return false;
-	return true;
-}
-
 bool mem_guarded(const struct mem_shown *m)
 {
 	return !memchr_inv(m->data - m->offset - MEM_GUARD, MEM_GUARD_BYTE,
 			   MEM_GUARD + m->offset) &&
 	       !memchr_inv(m->data + m->length, MEM_GUARD_BYTE, MEM_GUARD);
-}
-
-static int mem_ep(struct side *side, struct dat_ep **ep, u32 size)
-{
-	struct dat_ep_attr attr = {
-		.service_type = DAT_SERVICE_TYPE_RC,
-		.max_message_size = size,
-		.max_rdma_size = size,
-		.qos = DAT_QOS_BEST_EFFORT,
-		.max_recv_dtos = MEM_DEPTH,
-		.max_request_dtos = MEM_DEPTH,
-		.max_recv_iov = 1,
-		.max_request_iov = 1,
-		.max_rdma_read_in = 4,
-		.max_rdma_read_out = 4,
-		.max_rdma_read_iov = 1,
-		.max_rdma_write_iov = 1,
-	};
-
-	return dat_ep_create(side->ia, side->pz, side->recv, side->request,
-			     side->conn, &attr, ep);
-}
-
-static void mem_drain(struct dat_evd *evd)
-{
-	struct dat_event event;
-
-	while (!dat_evd_dequeue(evd, &event))
-		;
-}
-
-int mem_pair_connect(struct mem_pair *p)
-{
-	int ret = 0;
-
-	if (p->near_ep)
-		ret = dat_ep_free(p->near_ep);
-	if (!ret && p->far_ep)
-		ret = dat_ep_free(p->far_ep);
-	p->near_ep = NULL;
-	p->far_ep = NULL;
-	mem_drain(p->near.conn);
-	mem_drain(p->far.conn);
-	if (!ret)
-		ret = mem_ep(&p->near, &p->near_ep, p->size + 2 * MEM_GUARD);
-	if (!ret)
-		ret = mem_ep(&p->far, &p->far_ep, p->size + 2 * MEM_GUARD);
-	if (!ret)
-		ret = side_pair(&p->near, p->near_ep, &p->far, p->far_ep,
-				MEM_PORT);
-	return ret;
-}
-
-static int mem_local(struct mem_pair *p)
-{
-	union dat_region_description region;
-	u64 length, addr;
-	u32 rkey;
-
-	p->local = kvzalloc(p->size + 2 * MEM_GUARD, GFP_KERNEL);
-	if (!p->local)
-		return -ENOMEM;
-	region.for_va = p->local;
-	return dat_lmr_kcreate(p->near.ia, DAT_MEM_TYPE_VIRTUAL, region,
-			       p->size + MEM_GUARD, p->near.pz,
-			       DAT_MEM_PRIV_LOCAL_READ_FLAG |
-			       DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
-			       DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
-			       &p->local_lmr, &p->local_key, &rkey, &length,
-			       &addr);
-}
-
-bool mem_pair_open(struct vmtest *t, struct mem_pair *p, u32 size)
-{
-	int ret;
-
-	memset(p, 0, sizeof(*p));
-	p->size = size;
-	if (!sides_open(t, &p->near, &p->far, 64, false))
-		return false;
-	ret = mem_local(p);
-	if (!ret)
-		ret = dat_psp_create(p->far.ia, MEM_PORT, p->far.conn,
-				     DAT_PSP_CONSUMER_FLAG, &p->psp);
-	if (!ret)
-		ret = mem_pair_connect(p);
-	if (!ret)
-		return true;
-	vmtest_equal(t, ret, 0, "a connection");
-	mem_pair_close(p);
-	return false;
-}
-
-void mem_pair_close(struct mem_pair *p)
-{
-	side_close(&p->near);
-	side_close(&p->far);
-	kvfree(p->local);
-}
-
-/* The completion of a request of kdapl's on the far EP. */
-static int mem_far_done(struct mem_pair *p)
-{
-	struct dat_event event;
-	int ret;
-
-	ret = side_wait(p->far.request, &event, SIDE_TIMEOUT_MS);
-	if (ret)
-		return ret;
-	if (event.event_number == DAT_RMR_BIND_COMPLETION_EVENT)
-		return event.event_data.rmr_completion_event_data.status ?
-		       -EIO : 0;
-	return event.event_data.dto_completion_event_data.status ? -EIO : 0;
 }
 
 static u64 mem_phys(const u8 *addr)
@@ -314,9 +184,10 @@ static int mem_show_pool(struct mem_pair *p, struct mem_shown *m,
 		ret = dat_fmr_pool_map(m->pool, p->far_ep, pages, num, m->addr,
 				       &m->fmr);
 	kvfree(pages);
-	if (!ret)
-		m->rkey = m->fmr->rmr_context;
-	return ret;
+	if (ret)
+		return ret;
+	m->rkey = m->fmr->rmr_context;
+	return mem_tell(p);
 }
 
 static int mem_show_rmr(struct mem_pair *p, struct mem_shown *m,
@@ -327,14 +198,12 @@ static int mem_show_rmr(struct mem_pair *p, struct mem_shown *m,
 		.virtual_address = (uintptr_t)m->data,
 		.segment_length = m->length,
 	};
-	enum dat_mem_priv_flags local = DAT_MEM_PRIV_LOCAL_READ_FLAG |
-					DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 	u64 length, addr;
 	u32 rkey;
 	int ret;
 
 	ret = dat_lmr_kcreate(p->far.ia, DAT_MEM_TYPE_VIRTUAL, region,
-			      m->length + 2 * MEM_GUARD, p->far.pz, local,
+			      m->length + 2 * MEM_GUARD, p->far.pz, MEM_LOCAL,
 			      DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
 			      &m->lmr, &part.lmr_context, &rkey, &length,
 			      &addr);
@@ -343,7 +212,7 @@ static int mem_show_rmr(struct mem_pair *p, struct mem_shown *m,
 	if (ret)
 		return ret;
 	m->addr = part.virtual_address;
-	ret = dat_rmr_bind(m->rmr, m->lmr, &part, priv & ~local,
+	ret = dat_rmr_bind(m->rmr, m->lmr, &part, priv & ~MEM_LOCAL,
 			   DAT_VA_TYPE_VA, p->far_ep, (union dat_context){}, 0,
 			   &m->rkey);
 	return ret ? ret : mem_far_done(p);
@@ -386,6 +255,18 @@ int mem_show(struct mem_pair *p, struct mem_shown *m, enum mem_how how,
 	if (ret)
 		mem_free(p, m);
 	return ret;
+}
+
+bool mem_shown(struct vmtest *t, struct mem_pair *p, struct mem_shown *m,
+	       enum mem_how how, u32 offset, u32 length,
+	       enum dat_mem_priv_flags priv)
+{
+	int ret = mem_show(p, m, how, offset, length, priv);
+
+	if (ret)
+		vmtest_equal(t, ret, 0, "%s: show %u bytes at offset %u",
+			     mem_name(how), length, offset);
+	return !ret;
 }
 
 int mem_hide(struct mem_pair *p, struct mem_shown *m)
@@ -433,32 +314,4 @@ void mem_free(struct mem_pair *p, struct mem_shown *m)
 	else if (m->alloc)
 		free_pages_exact(m->alloc, size);
 	memset(m, 0, sizeof(*m));
-}
-
-int mem_rdma(struct mem_pair *p, bool read, u64 addr, u32 rkey, u32 offset,
-	     u32 length)
-{
-	struct dat_lmr_triplet local = {
-		.virtual_address = (uintptr_t)p->local + offset,
-		.segment_length = length,
-		.lmr_context = p->local_key,
-	};
-	struct dat_rmr_triplet remote = {
-		.virtual_address = addr,
-		.segment_length = length,
-		.rmr_context = rkey,
-	};
-	union dat_context cookie = {};
-	struct dat_event event;
-	int ret;
-
-	if (read)
-		ret = dat_ep_post_rdma_read(p->near_ep, 1, &local, cookie,
-					    &remote, 0);
-	else
-		ret = dat_ep_post_rdma_write(p->near_ep, 1, &local, cookie,
-					     &remote, 0);
-	if (!ret)
-		ret = side_wait(p->near.request, &event, SIDE_TIMEOUT_MS);
-	return ret ? ret : event.event_data.dto_completion_event_data.status;
 }

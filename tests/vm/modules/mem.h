@@ -10,6 +10,11 @@
 
 struct vmtest;
 
+#define MEM_LOCAL	(DAT_MEM_PRIV_LOCAL_READ_FLAG | \
+			 DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+#define MEM_BOTH	(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
+			 DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
 enum {
 	MEM_PORT = 20170,
 	MEM_DEPTH = 16,
@@ -54,6 +59,14 @@ struct mem_pair {
 bool mem_pair_open(struct vmtest *t, struct mem_pair *p, u32 size);
 /* Connects two new EPs; the old ones are freed. */
 int mem_pair_connect(struct mem_pair *p);
+/* Two more EPs, connected, beside those of @p. */
+int mem_pair_another(struct mem_pair *p, struct dat_ep **near_ep,
+		     struct dat_ep **far_ep);
+/*
+ * A message from far to near, behind what far has posted: what it registers there
+ * is in force when near has the message.
+ */
+int mem_tell(struct mem_pair *p);
 void mem_pair_close(struct mem_pair *p);
 
 /*
@@ -79,6 +92,10 @@ struct mem_shown {
 /* 0, or the errno of the call that refused it; nothing is left then. */
 int mem_show(struct mem_pair *p, struct mem_shown *m, enum mem_how how,
 	     u32 offset, u32 length, enum dat_mem_priv_flags priv);
+/* The same; false, and a result that says why, if it is refused. */
+bool mem_shown(struct vmtest *t, struct mem_pair *p, struct mem_shown *m,
+	       enum mem_how how, u32 offset, u32 length,
+	       enum dat_mem_priv_flags priv);
 /* The peer cannot reach it when this returns; the memory stays. */
 int mem_hide(struct mem_pair *p, struct mem_shown *m);
 void mem_free(struct mem_pair *p, struct mem_shown *m);
@@ -88,6 +105,12 @@ int mem_rdma(struct mem_pair *p, bool read, u64 addr, u32 rkey, u32 offset,
 	     u32 length);
 void mem_fill(u8 *buf, u32 length, u8 seed);
 bool mem_is(const u8 *buf, u32 length, u8 seed);
+/* The status of the next event of near's requests, or -ETIMEDOUT. */
+int mem_done(struct mem_pair *p);
+/* The completion of a request of kdapl's on the far EP: 0 or an errno. */
+int mem_far_done(struct mem_pair *p);
+/* Throws away what is queued. */
+void mem_drain(struct dat_evd *evd);
 /* The guard bytes are what they were. */
 bool mem_guarded(const struct mem_shown *m);
 

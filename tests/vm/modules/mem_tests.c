@@ -2,31 +2,13 @@
 /*
  * Memory: what the peer may do with it, to the byte, and what it may not.
  */
-#include <linux/delay.h>
-#include <linux/io.h>
 #include <linux/kernel.h>
-#include <linux/mm.h>
-#include <linux/swap.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 
 #include "mem.h"
 #include "result.h"
 #include "tests.h"
-
-#define MEM_BOTH	(DAT_MEM_PRIV_REMOTE_READ_FLAG | \
-			 DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
-
-/* Shows a region, or says why it cannot be. */
-static bool shown(struct vmtest *t, struct mem_pair *p, struct mem_shown *m,
-		  enum mem_how how, u32 offset, u32 length,
-		  enum dat_mem_priv_flags priv)
-{
-	int ret = mem_show(p, m, how, offset, length, priv);
-
-	if (ret)
-		vmtest_equal(t, ret, 0, "%s: show %u bytes at offset %u",
-			     mem_name(how), length, offset);
-	return !ret;
-}
 
 /* Whether the way knows regions that start inside of a page, or end there. */
 static bool whole_pages(enum mem_how how)
@@ -65,7 +47,7 @@ static void one_length(struct vmtest *t, struct mem_pair *p, enum mem_how how,
 	bool ok;
 	int ret;
 
-	if (!shown(t, p, &m, how, offset, length, MEM_BOTH))
+	if (!mem_shown(t, p, &m, how, offset, length, MEM_BOTH))
 		return;
 	ok = both_ways(p, &m, &ret);
 	vmtest_check(t, ok, "%s: %u bytes at offset %u (status %d)",
@@ -138,10 +120,13 @@ void vmtest_mem_limit(struct vmtest *t)
 		     "the device takes %llu bytes at a time", limit);
 	least = limit - PAGE_SIZE;
 	for (i = 0; i < ARRAY_SIZE(ways) && limit <= 512 * PAGE_SIZE; i++) {
-		one_length(t, &p, ways[i], 0, least);
-		one_length(t, &p, ways[i], 0, limit - 1);
+		/* A transfer takes seconds on the kernel with KASAN. */
+		if (ways[i] == MEM_VIRTUAL) {
+			one_length(t, &p, ways[i], 0, least);
+			one_length(t, &p, ways[i], 0, limit - 1);
+			one_length(t, &p, ways[i], 1, limit - 1);
+		}
 		one_length(t, &p, ways[i], 0, limit);
-		one_length(t, &p, ways[i], 1, limit - 1);
 		ret = mem_show(&p, &m, ways[i], 0, limit + 1, MEM_BOTH);
 		vmtest_equal(t, ret, -EMSGSIZE, "%s: one byte too many",
 			     mem_name(ways[i]));
@@ -150,10 +135,10 @@ void vmtest_mem_limit(struct vmtest *t)
 			     mem_name(ways[i]));
 	}
 	/* The connection is none the worse for what was refused. */
-	ok = shown(t, &p, &m, MEM_VIRTUAL, 0, 100, MEM_BOTH);
+	ok = mem_shown(t, &p, &m, MEM_VIRTUAL, 0, 100, MEM_BOTH);
 	if (ok) {
-		vmtest_check(t, both_ways(&p, &m, &ret),
-			     "the connection lives (status %d)", ret);
+		ok = both_ways(&p, &m, &ret);
+		vmtest_check(t, ok, "the connection lives (status %d)", ret);
 		mem_free(&p, &m);
 	}
 	mem_pair_close(&p);
@@ -168,14 +153,16 @@ static void refused(struct vmtest *t, struct mem_pair *p, struct mem_shown *m,
 
 	memset(p->local, 0x33, length);
 	status = mem_rdma(p, read, addr, rkey, 0, length);
+	/*
+	 * On iWARP a write is done when it has been sent, and nobody says what
+	 * became of it: RFC 5040, section 5.1.
+	 */
 	vmtest_check(t, status == DAT_DTO_ERR_REMOTE_ACCESS ||
 		     status == DAT_DTO_ERR_FLUSHED ||
-		     status == DAT_DTO_ERR_REMOTE_RESPONDER,
+		     status == DAT_DTO_ERR_REMOTE_RESPONDER ||
+		     (!status && !read && p->near.iwarp),
 		     "%s: %s: not let in (status %d)", mem_name(m->how), what,
 		     status);
-	vmtest_check(t, !memchr_inv(p->local, 0x33, length) &&
-		     mem_is(m->data, m->length, 1) && mem_guarded(m),
-		     "%s: %s: no byte has moved", mem_name(m->how), what);
 	ret = side_wait(p->near.conn, &event, SIDE_TIMEOUT_MS);
 	vmtest_check(t, !ret && (event.event_number ==
 				 DAT_CONNECTION_EVENT_BROKEN ||
@@ -184,14 +171,54 @@ static void refused(struct vmtest *t, struct mem_pair *p, struct mem_shown *m,
 		     "%s: %s: the connection breaks", mem_name(m->how), what);
 	ret = side_wait(p->far.conn, &event, SIDE_TIMEOUT_MS);
 	vmtest_equal(t, ret, 0, "%s: %s: on both ends", mem_name(m->how), what);
+	/* Not before: nothing that was under way can come any more. */
+	vmtest_check(t, !memchr_inv(p->local, 0x33, length) &&
+		     mem_is(m->data, m->length, 1) && mem_guarded(m),
+		     "%s: %s: no byte has moved", mem_name(m->how), what);
 	vmtest_equal(t, mem_pair_connect(p), 0, "connect again");
+}
+
+static bool is_siw(struct side *side)
+{
+	struct dat_ia_attr *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
+	bool siw;
+
+	siw = attr && !dat_ia_query(side->ia, NULL, DAT_IA_FIELD_IA_VENDOR_NAME,
+				    attr, 0, NULL) &&
+	      !strcmp(attr->vendor_name, "siw");
+	kfree(attr);
+	return siw;
+}
+
+/*
+ * What siw of 6.1 does with a read of memory that may not be read: it answers, as
+ * it looks at no right of that memory at all (Documentation/endpoints.rst). If
+ * this fails siw has changed, and refused() is to be asked here too.
+ */
+static void siw_lets_read(struct vmtest *t, struct mem_pair *p,
+			  struct mem_shown *m)
+{
+	struct dat_event event;
+	int status;
+
+	memset(p->local, 0x33, 16);
+	status = mem_rdma(p, true, m->addr, m->rkey, 0, 8);
+	vmtest_equal(t, status, DAT_DTO_SUCCESS,
+		     "%s: siw lets read without the privilege (its fault, known)",
+		     mem_name(m->how));
+	vmtest_check(t, mem_is(p->local, 8, 1) &&
+		     !memchr_inv(p->local + 8, 0x33, 8) && mem_guarded(m),
+		     "%s: siw reads what was asked for, and no more",
+		     mem_name(m->how));
+	vmtest_equal(t, side_wait(p->near.conn, &event, 200), -ETIMEDOUT,
+		     "%s: siw lives on with that", mem_name(m->how));
 }
 
 static void refused_range(struct vmtest *t, struct mem_pair *p, enum mem_how how)
 {
 	struct mem_shown m;
 
-	if (!shown(t, p, &m, how, 0, PAGE_SIZE, MEM_BOTH))
+	if (!mem_shown(t, p, &m, how, 0, PAGE_SIZE, MEM_BOTH))
 		return;
 	refused(t, p, &m, true, m.addr + PAGE_SIZE - 7, m.rkey, 8,
 		"read across the end");
@@ -205,7 +232,7 @@ static void refused_key(struct vmtest *t, struct mem_pair *p, enum mem_how how)
 	struct mem_shown m;
 	u32 key;
 
-	if (!shown(t, p, &m, how, 0, PAGE_SIZE, MEM_BOTH))
+	if (!mem_shown(t, p, &m, how, 0, PAGE_SIZE, MEM_BOTH))
 		return;
 	key = m.rkey;
 	refused(t, p, &m, true, m.addr, (key & ~0xff) | ((key - 1) & 0xff), 8,
@@ -221,16 +248,19 @@ static void refused_privilege(struct vmtest *t, struct mem_pair *p,
 {
 	struct mem_shown m;
 
-	if (shown(t, p, &m, how, 0, PAGE_SIZE,
-		  DAT_MEM_PRIV_REMOTE_READ_FLAG)) {
+	if (mem_shown(t, p, &m, how, 0, PAGE_SIZE,
+		      DAT_MEM_PRIV_REMOTE_READ_FLAG)) {
 		refused(t, p, &m, false, m.addr, m.rkey, 8,
 			"write without the privilege");
 		mem_free(p, &m);
 	}
-	if (shown(t, p, &m, how, 0, PAGE_SIZE,
-		  DAT_MEM_PRIV_REMOTE_WRITE_FLAG)) {
-		refused(t, p, &m, true, m.addr, m.rkey, 8,
-			"read without the privilege");
+	if (mem_shown(t, p, &m, how, 0, PAGE_SIZE,
+		      DAT_MEM_PRIV_REMOTE_WRITE_FLAG)) {
+		if (is_siw(&p->far))
+			siw_lets_read(t, p, &m);
+		else
+			refused(t, p, &m, true, m.addr, m.rkey, 8,
+				"read without the privilege");
 		mem_free(p, &m);
 	}
 }
@@ -275,82 +305,4 @@ void vmtest_mem_refused(struct vmtest *t)
 	}
 	refused_zone(t, &p);
 	mem_pair_close(&p);
-}
-
-/* One round: map, the peer reads, unmap. */
-static int pool_round(struct mem_pair *p, struct dat_fmr_pool *pool,
-		      const u8 *memory, u32 page)
-{
-	u64 address = (uintptr_t)memory + page * PAGE_SIZE, phys;
-	struct dat_fmr *fmr;
-	int ret, tries = 0;
-
-	phys = page_to_phys(virt_to_page(memory)) + page * PAGE_SIZE;
-	while ((ret = dat_fmr_pool_map(pool, p->far_ep, &phys, 1, address,
-				       &fmr)) == -EAGAIN && tries++ < 1000)
-		usleep_range(100, 500);
-	if (ret)
-		return ret;
-	memset(p->local, 0, PAGE_SIZE);
-	ret = mem_rdma(p, true, fmr->address, fmr->rmr_context, 0, PAGE_SIZE);
-	if (!ret && !mem_is(p->local, PAGE_SIZE, page))
-		ret = -EBADMSG;
-	return dat_fmr_pool_unmap(fmr) ?: ret;
-}
-
-/**
- * vmtest_mem_pool() - map and unmap, over and over
- * @t: rounds=, exposure= in milliseconds (default none), kill= rounds between two
- *	connections that are broken in the middle (default none)
- *
- * Free memory is compared behind a tenth of the rounds and at the end.
- */
-void vmtest_mem_pool(struct vmtest *t)
-{
-	u32 rounds = vmtest_arg(t, "rounds", 200);
-	u32 kill = vmtest_arg(t, "kill", 0);
-	struct dat_fmr_pool_param param = {
-		.mem_type = DAT_MEM_TYPE_PHYSICAL,
-		.max_pages = 1,
-		.privileges = DAT_MEM_PRIV_REMOTE_READ_FLAG,
-		.min_fmrs = 2,
-		.max_fmrs = 8,
-		.cache = true,
-		.max_exposure_ms = vmtest_arg(t, "exposure",
-					      DAT_FMR_EXPOSURE_UNBOUNDED),
-	};
-	struct dat_fmr_pool *pool = NULL;
-	struct mem_pair p;
-	long before = 0, lost;
-	u32 i, n = 16;
-	u8 *memory;
-	int ret;
-
-	memory = alloc_pages_exact(n * PAGE_SIZE, GFP_KERNEL);
-	if (!memory || !mem_pair_open(t, &p, 4 * PAGE_SIZE))
-		goto out_free;
-	for (i = 0; i < n; i++)
-		mem_fill(memory + i * PAGE_SIZE, PAGE_SIZE, i);
-	ret = dat_fmr_pool_create(p.far.ia, p.far.pz, NULL, &param, &pool);
-	for (i = 0; !ret && i < rounds; i++) {
-		if (i == rounds / 10)
-			before = nr_free_pages();
-		/* Hits, and misses. */
-		ret = pool_round(&p, pool, memory, (i / 2) % n);
-		if (!ret && kill && i % kill == kill - 1) {
-			dat_ep_disconnect(p.far_ep, DAT_CLOSE_ABRUPT_FLAG);
-			ret = mem_pair_connect(&p);
-		}
-	}
-	vmtest_equal(t, ret, 0, "%u rounds (%u done)", rounds, i);
-	lost = before - (long)nr_free_pages();
-	vmtest_check(t, lost < 1024, "no memory is lost (%ld pages)", lost);
-	if (pool) {
-		vmtest_equal(t, dat_fmr_pool_flush(pool), 0, "flush");
-		vmtest_equal(t, dat_fmr_pool_destroy(pool), 0, "destroy");
-	}
-	mem_pair_close(&p);
-out_free:
-	if (memory)
-		free_pages_exact(memory, n * PAGE_SIZE);
 }

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
-# unproven: siw
 # timeout: 900
 # load: kdapl kdapl_vmtest
 #
 # RDMA to every kind of memory, to the byte: lengths around the ends of pages and
 # around what the device takes at once. What the peer may not do is refused there,
-# moves nothing, and ends the connection.
+# moves nothing, and ends the connection. Atomic operations, and reads into windows.
 
 . /lib/kdapl/lib.sh
 . /scenarios/vmtest.sh
@@ -18,8 +17,10 @@ if debug_kernel; then
 fi
 
 vmtest mem_kinds
-vmtest mem_limit
+vmtest mem_atomic
+vmtest mem_sink
 vmtest mem_refused
+vmtest mem_limit
 step "pools"
 vmtest mem_pool rounds=$rounds
 vmtest mem_pool rounds=$rounds exposure=0

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Pools of fast registrations: over and over, on two endpoints, and with
+ * connections that end in the middle.
+ */
+#include <linux/delay.h>
+#include <linux/io.h>
+#include <linux/kernel.h>
+#include <linux/ktime.h>
+#include <linux/mm.h>
+#include <linux/swap.h>
+
+#include "mem.h"
+#include "result.h"
+#include "tests.h"
+
+enum {
+	/* More than a pool holds. */
+	POOL_PAGES = 16,
+	/* Rounds between two that the peer has a look at. */
+	POOL_LOOK = 20,
+	/* Mappings of a connection that is about to end. */
+	POOL_KILLED = 3,
+};
+
+/* As a consumer does that has no other events to wait for. */
+static int pool_map(struct mem_pair *p, struct dat_fmr_pool *pool,
+		    const u8 *memory, u32 page, struct dat_fmr **fmr)
+{
+	u64 address = (uintptr_t)memory + page * PAGE_SIZE, phys;
+	int ret, tries = 0;
+
+	phys = virt_to_phys((void *)memory) + page * PAGE_SIZE;
+	for (;;) {
+		ret = dat_fmr_pool_map(pool, p->far_ep, &phys, 1, address, fmr);
+		if ((ret != -EAGAIN && ret != -ENOSPC) || tries++ == 10000)
+			return ret;
+		mem_drain(p->far.request);
+		usleep_range(50, 100);
+	}
+}
+
+/* What the peer reads there, of a key that it has been told. */
+static int pool_read(struct mem_pair *p, const struct dat_fmr *fmr, u32 page)
+{
+	int ret;
+
+	memset(p->local, 0, PAGE_SIZE);
+	ret = mem_tell(p);
+	if (!ret)
+		ret = mem_rdma(p, true, fmr->address, fmr->rmr_context, 0,
+			       PAGE_SIZE);
+	return !ret && !mem_is(p->local, PAGE_SIZE, page) ? -EBADMSG : ret;
+}
+
+/* One round: map, the peer reads, unmap. */
+static int pool_round(struct mem_pair *p, struct dat_fmr_pool *pool,
+		      const u8 *memory, u32 page)
+{
+	struct dat_fmr *fmr;
+	int ret;
+
+	ret = pool_map(p, pool, memory, page, &fmr);
+	if (ret)
+		return ret;
+	ret = pool_read(p, fmr, page);
+	return dat_fmr_pool_unmap(fmr) ?: ret;
+}
+
+/* The pages that are mapped, each with a content of its own. */
+static u8 *pool_memory(void)
+{
+	u8 *memory = alloc_pages_exact(POOL_PAGES * PAGE_SIZE, GFP_KERNEL);
+	u32 i;
+
+	for (i = 0; memory && i < POOL_PAGES; i++)
+		mem_fill(memory + i * PAGE_SIZE, PAGE_SIZE, i);
+	return memory;
+}
+
+static void pool_end(struct vmtest *t, struct dat_fmr_pool *pool)
+{
+	if (!pool)
+		return;
+	vmtest_equal(t, dat_fmr_pool_flush(pool), 0, "flush");
+	vmtest_equal(t, dat_fmr_pool_destroy(pool), 0, "destroy");
+}
+
+/**
+ * vmtest_mem_pool() - map and unmap, over and over
+ * @t: rounds=, exposure= in milliseconds (default none), kill= rounds between two
+ *	connections that are broken in the middle (default none)
+ *
+ * Free memory is compared behind a tenth of the rounds and at the end.
+ */
+void vmtest_mem_pool(struct vmtest *t)
+{
+	u32 rounds = vmtest_arg(t, "rounds", 200);
+	u32 kill = vmtest_arg(t, "kill", 0);
+	struct dat_fmr_pool_param param = {
+		.mem_type = DAT_MEM_TYPE_PHYSICAL,
+		.max_pages = 1,
+		.privileges = DAT_MEM_PRIV_REMOTE_READ_FLAG,
+		.min_fmrs = 2,
+		.max_fmrs = 8,
+		.cache = true,
+		.max_exposure_ms = vmtest_arg(t, "exposure",
+					      DAT_FMR_EXPOSURE_UNBOUNDED),
+	};
+	struct dat_fmr_pool *pool = NULL;
+	long before = 0, lost;
+	struct mem_pair p;
+	u8 *memory;
+	int ret;
+	u32 i;
+
+	memory = pool_memory();
+	if (!vmtest_check(t, memory, "memory") ||
+	    !mem_pair_open(t, &p, 4 * PAGE_SIZE))
+		goto out_free;
+	ret = dat_fmr_pool_create(p.far.ia, p.far.pz, NULL, &param, &pool);
+	for (i = 0; !ret && i < rounds; i++) {
+		if (i == rounds / 10)
+			before = nr_free_pages();
+		/* Hits, and misses. */
+		ret = pool_round(&p, pool, memory, (i / 2) % POOL_PAGES);
+		if (!ret && kill && i % kill == kill - 1) {
+			dat_ep_disconnect(p.far_ep, DAT_CLOSE_ABRUPT_FLAG);
+			ret = mem_pair_connect(&p);
+		}
+	}
+	vmtest_equal(t, ret, 0, "%u rounds (%u done)", rounds, i);
+	lost = before - (long)nr_free_pages();
+	vmtest_check(t, lost < 1024, "no memory is lost (%ld pages)", lost);
+	pool_end(t, pool);
+	mem_pair_close(&p);
+out_free:
+	if (memory)
+		free_pages_exact(memory, POOL_PAGES * PAGE_SIZE);
+}
+
+/* Maps and unmaps on one EP and on the other, by turns. */
+static int rounds_one(struct mem_pair *p, struct dat_fmr_pool *pool,
+		      const u8 *memory, u32 i, bool look, u32 keys[][2],
+		      u32 *registered)
+{
+	u32 page = (i / 4) % POOL_PAGES;
+	struct dat_fmr *fmr;
+	int ret;
+
+	ret = pool_map(p, pool, memory, page, &fmr);
+	if (ret)
+		return ret;
+	/* Each EP may have a registration of its own. */
+	if (fmr->rmr_context != keys[page][0] &&
+	    fmr->rmr_context != keys[page][1])
+		(*registered)++;
+	keys[page][i & 1] = fmr->rmr_context;
+	if (look)
+		ret = pool_read(p, fmr, page);
+	return dat_fmr_pool_unmap(fmr) ?: ret;
+}
+
+/**
+ * vmtest_mem_rounds() - two endpoints on one pool, and memory that does not grow
+ * @t: rounds=, by default 100,000
+ *
+ * Behind a tenth of the rounds all that ever is allocated is there. In the last
+ * tenth, as in the first, the peer reads what is mapped; not in between, as rxe
+ * allocates for every packet, and KASAN keeps for a while what was freed. 256 pages
+ * are 13 bytes for each of 80,000 rounds.
+ */
+void vmtest_mem_rounds(struct vmtest *t)
+{
+	u32 rounds = vmtest_arg(t, "rounds", 100000);
+	const struct dat_fmr_pool_param param = {
+		.mem_type = DAT_MEM_TYPE_PHYSICAL,
+		.max_pages = 1,
+		.privileges = DAT_MEM_PRIV_REMOTE_READ_FLAG,
+		.min_fmrs = 12,
+		.max_fmrs = 12,
+		.dirty_watermark = 4,
+		.cache = true,
+		.max_exposure_ms = DAT_FMR_EXPOSURE_UNBOUNDED,
+	};
+	struct dat_ep *near_ep = NULL, *far_ep = NULL;
+	struct dat_fmr_pool *pool = NULL;
+	u32 i, registered = 0, keys[POOL_PAGES][2] = {};
+	u32 first = rounds / 10, last = rounds - first;
+	long before = 0, lost = 0;
+	struct mem_pair p;
+	ktime_t start;
+	u8 *memory;
+	int ret;
+
+	memory = pool_memory();
+	if (!vmtest_check(t, memory, "memory") ||
+	    !mem_pair_open(t, &p, 4 * PAGE_SIZE))
+		goto out_free;
+	ret = mem_pair_another(&p, &near_ep, &far_ep);
+	vmtest_equal(t, ret, 0, "two endpoints on each side");
+	if (!ret)
+		ret = dat_fmr_pool_create(p.far.ia, p.far.pz, NULL, &param,
+					  &pool);
+	start = ktime_get();
+	for (i = 0; !ret && i < rounds; i++) {
+		if (i == first)
+			before = nr_free_pages();
+		if (i == last)
+			lost = before - (long)nr_free_pages();
+		ret = rounds_one(&p, pool, memory, i, i % POOL_LOOK == 0 &&
+				 (i < first || i >= last), keys, &registered);
+		mem_drain(p.far.request);
+		swap(p.near_ep, near_ep);
+		swap(p.far_ep, far_ep);
+		cond_resched();
+	}
+	vmtest_say(t, "%lld ms, %u registrations, %ld pages fewer",
+		   ktime_ms_delta(ktime_get(), start), registered, lost);
+	vmtest_equal(t, ret, 0, "%u rounds of map and unmap on two endpoints",
+		     rounds);
+	vmtest_check(t, registered > rounds / 10 &&
+		     registered < rounds - rounds / 10,
+		     "they were hits and misses");
+	vmtest_check(t, lost < 256, "memory does not grow");
+	pool_end(t, pool);
+	mem_pair_close(&p);
+out_free:
+	if (memory)
+		free_pages_exact(memory, POOL_PAGES * PAGE_SIZE);
+}
+
+/*
+ * Mappings on a connection that ends: registrations that may not have been
+ * executed, or (@told) are in force, and invalidations in front of and behind the
+ * end.
+ */
+static int killed_round(struct mem_pair *p, struct dat_fmr_pool *pool,
+			const u8 *memory, u32 i, bool told)
+{
+	struct dat_fmr *fmr[POOL_KILLED];
+	int ret = 0, n, k;
+
+	for (n = 0; n < POOL_KILLED; n++) {
+		ret = pool_map(p, pool, memory, (i + 5 * n) % POOL_PAGES,
+			       &fmr[n]);
+		if (ret)
+			break;
+	}
+	if (!ret && told)
+		ret = pool_read(p, fmr[0], i % POOL_PAGES);
+	for (k = 0; k < n; k++) {
+		if (k == 1)
+			dat_ep_disconnect(i & 1 ? p->near_ep : p->far_ep,
+					  DAT_CLOSE_ABRUPT_FLAG);
+		WARN_ON(dat_fmr_pool_unmap(fmr[k]));
+	}
+	return ret;
+}
+
+/**
+ * vmtest_mem_reconnect() - a pool outlives connection after connection
+ * @t: rounds=, by default 1,000
+ */
+void vmtest_mem_reconnect(struct vmtest *t)
+{
+	u32 rounds = vmtest_arg(t, "rounds", 1000);
+	const struct dat_fmr_pool_param param = {
+		.mem_type = DAT_MEM_TYPE_PHYSICAL,
+		.max_pages = 1,
+		.privileges = DAT_MEM_PRIV_REMOTE_READ_FLAG,
+		.min_fmrs = 4,
+		.max_fmrs = 8,
+		.dirty_watermark = 2,
+		.cache = true,
+		.max_exposure_ms = 1000,
+	};
+	struct dat_fmr_pool *pool = NULL;
+	struct mem_pair p;
+	ktime_t start;
+	u8 *memory;
+	int ret;
+	u32 i;
+
+	memory = pool_memory();
+	if (!vmtest_check(t, memory, "memory") ||
+	    !mem_pair_open(t, &p, 4 * PAGE_SIZE))
+		goto out_free;
+	ret = dat_fmr_pool_create(p.far.ia, p.far.pz, NULL, &param, &pool);
+	start = ktime_get();
+	for (i = 0; !ret && i < rounds; i++) {
+		ret = killed_round(&p, pool, memory, i, i % 4 == 3);
+		if (!ret)
+			ret = mem_pair_connect(&p);
+	}
+	vmtest_say(t, "%lld ms", ktime_ms_delta(ktime_get(), start));
+	vmtest_equal(t, ret, 0, "%u reconnects (%u done)", rounds, i);
+	for (i = 0; !ret && i < POOL_PAGES; i++)
+		ret = pool_round(&p, pool, memory, i);
+	vmtest_equal(t, ret, 0, "the pool is as good as new");
+	pool_end(t, pool);
+	mem_pair_close(&p);
+out_free:
+	if (memory)
+		free_pages_exact(memory, POOL_PAGES * PAGE_SIZE);
+}
