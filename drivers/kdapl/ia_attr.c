@@ -19,6 +19,7 @@
 #include "lmr.h"
 #include "main.h"
 #include "queue.h"
+#include "srq.h"
 
 enum {
 	/* Part of a cache line pair: transfers that start there are quickest. */
@@ -52,15 +53,14 @@ static const char *ia_vendor(enum rdma_driver_id driver)
 	return vendors[driver];
 }
 
-static int ia_at_most(u64 value)
-{
-	return min_t(u64, value, INT_MAX);
-}
-
-/* Requests of a consumer beside those that kdapl posts itself. */
+/*
+ * Requests of a consumer beside those that kdapl posts itself, as many as both a QP
+ * and the CQ that it completes on can hold: rxe makes larger QPs than CQs.
+ */
 static int ia_max_dto(const struct ib_device_attr *dev)
 {
-	return max(dev->max_qp_wr - KDAPL_QUEUE_EXTRA_SEND, 0);
+	return max(min(dev->max_qp_wr, dev->max_cqe) - KDAPL_QUEUE_EXTRA_SEND,
+		   0);
 }
 
 static void ia_fill_attr(struct dat_ia *ia, struct dat_ia_attr *attr)
@@ -105,7 +105,7 @@ static void ia_fill_attr(struct dat_ia *ia, struct dat_ia_attr *attr)
 	attr->max_rdma_size = ia->port_attr.max_msg_sz;
 	attr->max_srqs = dev->max_srq;
 	attr->max_ep_per_srq = dev->max_srq ? dev->max_qp : 0;
-	attr->max_recv_per_srq = dev->max_srq ? ia_at_most(dev->max_srq_wr) : 0;
+	attr->max_recv_per_srq = dev->max_srq ? kdapl_srq_limit(dev) : 0;
 
 	attr->zb_supported = true;
 	attr->reserved_lmr_supported = true;

@@ -71,7 +71,7 @@ static int srq_attr_check(const struct dat_ia *ia,
 	const struct ib_device_attr *dev = &ia->dev_attr;
 
 	if (attr->max_recv_dtos < 1 ||
-	    (u32)attr->max_recv_dtos > (u32)dev->max_srq_wr ||
+	    attr->max_recv_dtos > kdapl_srq_limit(dev) ||
 	    attr->max_recv_iov < 0 ||
 	    attr->max_recv_iov > min_t(int, dev->max_srq_sge,
 				       KDAPL_QUEUE_MAX_SGE) ||
@@ -308,7 +308,7 @@ int dat_srq_resize(struct dat_srq *srq, int srq_max_recv_dto)
 	if (!srq || srq_max_recv_dto < 1)
 		return -EINVAL;
 	ia = srq->obj.ia;
-	if ((u32)srq_max_recv_dto > (u32)ia->dev_attr.max_srq_wr)
+	if (srq_max_recv_dto > kdapl_srq_limit(&ia->dev_attr))
 		return -EINVAL;
 
 	ret = kdapl_ia_enter(ia);

@@ -110,6 +110,12 @@ struct dat_srq {
 	struct kdapl_queue nobody;
 };
 
+/* Buffers of an SRQ, no more than a CQ can report. */
+static inline int kdapl_srq_limit(const struct ib_device_attr *dev)
+{
+	return min_t(u32, dev->max_srq_wr, dev->max_cqe);
+}
+
 /*
  * An EP of the SRQ, and the EVD of its receives. -EINVAL: another IA's, or it is
  * being freed; -ENOSPC: the EVD is too small for all buffers. Both sleep.

@@ -22,6 +22,7 @@ static const struct {
 	const char *name;
 	void (*run)(struct vmtest *t);
 } tests[] = {
+	{ "attr", vmtest_attr },
 	{ "backlog", vmtest_backlog },
 	{ "close_order", vmtest_close_order },
 	{ "close_both", vmtest_close_both },

@@ -5,6 +5,7 @@
 
 struct vmtest;
 
+void vmtest_attr(struct vmtest *t);
 void vmtest_backlog(struct vmtest *t);
 void vmtest_close_order(struct vmtest *t);
 void vmtest_close_both(struct vmtest *t);
