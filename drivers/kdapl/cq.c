@@ -84,7 +84,7 @@ static void cq_event_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 	dto->ep_handle = queue->ep;
 	dto->user_cookie = wr->cookie;
 	dto->operation = wr->op;
-	dto->transfered_length = wr->len;
+	dto->transfered_length = kdapl_queue_wr_len(wr);
 	dto->rmr_context = 0;
 	if (likely(wc->status == IB_WC_SUCCESS)) {
 		dto->status = DAT_DTO_SUCCESS;

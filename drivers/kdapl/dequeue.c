@@ -18,6 +18,7 @@
 #include "cq.h"
 #include "ep.h"
 #include "evd.h"
+#include "frmr.h"
 #include "queue.h"
 #include "trace.h"
 
@@ -42,11 +43,14 @@ void kdapl_dequeue_trace_off(void)
 
 /*
  * Makes the event of @wc, as cq_event_locked() and kdapl_ring_take_locked() would
- * together. False: it takes more than that, and nothing was done.
+ * together. False: it takes more than that, and nothing was done. With @mem it may
+ * be a registration or invalidation; what these need costs registers also where there
+ * is none.
  */
 static __always_inline bool dequeue_short_locked(struct dat_evd *evd,
 						 const struct ib_wc *wc,
-						 struct dat_event *event)
+						 struct dat_event *event,
+						 bool mem)
 {
 	const struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
 	struct dat_dto_completion_event_data *dto =
@@ -56,10 +60,18 @@ static __always_inline bool dequeue_short_locked(struct dat_evd *evd,
 	u32 tail = queue->tail;
 
 	/* Events that are traced or counted take the long way. */
-	if (static_branch_unlikely(&dequeue_watched) ||
-	    unlikely(!kdapl_cq_plain(wc, KDAPL_WR_UNSIGNALLED)))
+	if (static_branch_unlikely(&dequeue_watched))
 		return false;
-	if (queue->request) {
+	if (unlikely(!kdapl_cq_plain(wc, KDAPL_WR_UNSIGNALLED))) {
+		/* Its MR first: whoever sees the event may use it again. */
+		if (!mem || !(wr->flags & KDAPL_WR_MEM) ||
+		    !kdapl_cq_plain(wc, KDAPL_WR_UNSIGNALLED | KDAPL_WR_MEM |
+					KDAPL_WR_INV) ||
+		    !kdapl_frmr_home_locked(wr->fr, wr->flags & KDAPL_WR_INV,
+					    wr->variant))
+			return false;
+		dto->transfered_length = 0;
+	} else if (queue->request) {
 		dto->transfered_length = wr->len;
 	} else {
 		if (unlikely(wc->wc_flags & KDAPL_WC_RARE))
@@ -114,38 +126,41 @@ static noinline u32 dequeue_long_locked(struct dat_evd *evd,
 	return taken;
 }
 
-/* Whatever the EVD has, by the short way as far as that goes. */
+/* What is at hand, or one batch, by the short ways as far as they go. */
 static noinline u32 dequeue_rest_locked(struct dat_evd *evd,
 					struct dat_event *events, u32 max)
 {
-	u32 taken = 0, polled = KDAPL_EVD_POLL_BATCH;
+	const struct ib_wc *wc = evd->wc_next;
+	u32 taken = 0, left = evd->wc_left;
 
 	if (evd->live || evd->shut)
 		return dequeue_long_locked(evd, events, max);
 
-	while (taken < max) {
-		if (!evd->wc_left) {
-			/* A batch that was not full has emptied the CQ. */
-			if (polled < KDAPL_EVD_POLL_BATCH)
-				break;
-			polled = kdapl_cq_fetch_locked(evd);
-			if (!polled)
-				break;
-			dequeue_high_locked(evd, polled);
-			evd->wc_next = evd->wc;
-			evd->wc_left = polled;
-		}
-		if (!dequeue_short_locked(evd, evd->wc_next, &events[taken])) {
-			dequeue_count_locked(evd, taken);
-			return taken + dequeue_long_locked(evd, events + taken,
-							   max - taken);
-		}
-		evd->wc_next++;
-		evd->wc_left--;
-		taken++;
+	if (!left) {
+		left = kdapl_cq_fetch_locked(evd);
+		if (!left)
+			return 0;
+		dequeue_high_locked(evd, left);
+		wc = evd->wc;
 	}
+	do {
+		if (!dequeue_short_locked(evd, wc, events, true))
+			goto out_long;
+		wc++;
+		left--;
+		events++;
+		taken++;
+	} while (left && taken < max);
+	evd->wc_next = wc;
+	evd->wc_left = left;
 	dequeue_count_locked(evd, taken);
 	return taken;
+
+out_long:
+	evd->wc_next = wc;
+	evd->wc_left = left;
+	dequeue_count_locked(evd, taken);
+	return taken + dequeue_long_locked(evd, events, max - taken);
 }
 
 /**
@@ -184,7 +199,7 @@ int dat_evd_dequeue(struct dat_evd *evd, struct dat_event *event)
 		dequeue_high_locked(evd, left);
 		wc = evd->wc;
 	}
-	if (unlikely(!dequeue_short_locked(evd, wc, event))) {
+	if (unlikely(!dequeue_short_locked(evd, wc, event, false))) {
 		evd->wc_next = wc;
 		evd->wc_left = left;
 		goto out_rest;
@@ -219,7 +234,7 @@ static noinline int dequeue_many(struct dat_evd *evd, struct dat_event *events,
 		got = dequeue_rest_locked(evd, events + taken, want);
 		spin_unlock_irqrestore(&evd->lock, flags);
 		taken += got;
-	} while (got == want && taken < max);
+	} while (got && taken < max);
 	return taken;
 }
 
@@ -269,7 +284,7 @@ int dat_evd_dequeue_batch(struct dat_evd *evd, struct dat_event *events,
 		wc = evd->wc;
 	}
 	do {
-		if (unlikely(!dequeue_short_locked(evd, wc, events)))
+		if (unlikely(!dequeue_short_locked(evd, wc, events, false)))
 			break;
 		if (++taken == polled) {
 			OPTIMIZER_HIDE_VAR(evd);

@@ -27,7 +27,8 @@ enum {
 
 int kdapl_dto_not_posted_locked(struct kdapl_queue *queue, struct kdapl_wr *wr)
 {
-	trace_kdapl_dto_post(queue->ep->obj.id, wr->op, wr->len, 0);
+	trace_kdapl_dto_post(queue->ep->obj.id, wr->op,
+			     kdapl_queue_wr_len(wr), 0);
 	if (queue->gate == KDAPL_QUEUE_HOLD)
 		wr->flags |= KDAPL_WR_HELD;
 	queue->posted++;

@@ -67,7 +67,7 @@ int kdapl_pool_grow(struct dat_fmr_pool *pool)
 	pf->pool = pool;
 	INIT_HLIST_NODE(&pf->hash);
 	pf->lmr->pool_fmr = pf;
-	pf->lmr->fr->freed = pool_fr_freed;
+	kdapl_frmr_set_freed(pf->lmr->fr, pool_fr_freed);
 
 	spin_lock_irq(&pool->lock);
 	list_add_tail(&pf->all, &pool->all);

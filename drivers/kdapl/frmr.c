@@ -39,14 +39,6 @@ enum {
 	FRMR_RETRY_MS = 100,
 };
 
-void kdapl_frmr_unmap(struct kdapl_frmr *fr)
-{
-	if (fr->mapped)
-		ib_dma_unmap_sg(fr->pz->obj.ia->ibdev, fr->sgl, fr->nents,
-				DMA_BIDIRECTIONAL);
-	fr->mapped = false;
-}
-
 /* The key that a completion or a peer names leads back to the MR. */
 static int frmr_alloc_mr(struct kdapl_frmr *fr)
 {
@@ -139,12 +131,13 @@ int kdapl_frmr_init(struct kdapl_frmr *fr, struct dat_pz *pz,
 		return -EMSGSIZE;
 
 	fr->pz = pz;
+	fr->ibdev = pz->obj.ia->ibdev;
+	fr->simple = ib_uses_virt_dma(fr->ibdev);
 	fr->owner = owner;
 	fr->changed = changed;
 	fr->max_pages = max_pages;
 	fr->max_nents = max_pages;
-	fr->chunk = round_down(ib_dma_max_seg_size(pz->obj.ia->ibdev),
-			       PAGE_SIZE);
+	fr->chunk = round_down(ib_dma_max_seg_size(fr->ibdev), PAGE_SIZE);
 	INIT_DELAYED_WORK(&fr->replace, frmr_replace);
 	fr->reg.wr.opcode = IB_WR_REG_MR;
 	fr->inv.opcode = IB_WR_LOCAL_INV;

@@ -27,17 +27,27 @@ enum kdapl_frmr_state {
 	KDAPL_FRMR_DEAD,	/* deregistered for good */
 };
 
+/* How the entries of the list were DMA-mapped. */
+enum kdapl_frmr_mapped {
+	KDAPL_FRMR_NOT_MAPPED,
+	KDAPL_FRMR_MAPPED_LIST,	/* as a list */
+	KDAPL_FRMR_MAPPED_ONE,	/* the only one, by itself */
+};
+
 /**
  * struct kdapl_frmr - an MR, registered by one posted request and invalidated by
  *	another, over and over
  * @state: enum kdapl_frmr_state; whoever wins a compare and exchange goes on
  * @posted: requests that name it and are not home
  * @key: the current lkey and rkey, which differs at every registration
+ * @ibdev: of @pz
  * @mr: replaced after a failure; NULL if that failed too, and when DEAD
  * @ep: where the registration was posted; compared, never looked into
  * @settled: the registration is known to have succeeded
  * @map_dma: the entries of @sgl are pages, to be mapped with the registration
- * @mapped: they are
+ * @mapped: enum kdapl_frmr_mapped
+ * @simple: nobody has to hear of the end of a registration: DMA addresses are
+ *	virtual, and @freed is NULL
  * @own_sgl: @sgl is its own
  * @nents: entries of @sgl in use
  * @max_nents: entries of @sgl
@@ -61,11 +71,13 @@ struct kdapl_frmr {
 	atomic_t state;
 	atomic_t posted;
 	u32 key;
+	struct ib_device *ibdev;
 	struct ib_mr *mr;
 	const struct dat_ep *ep;
 	bool settled;
 	bool map_dma;
-	bool mapped;
+	u8 mapped;
+	bool simple;
 	bool own_sgl;
 	unsigned int nents;
 	unsigned int max_nents;
@@ -86,8 +98,6 @@ struct kdapl_frmr {
 int kdapl_frmr_init(struct kdapl_frmr *fr, struct dat_pz *pz,
 		    struct kdapl_obj *owner, unsigned int max_pages,
 		    void (*changed)(struct kdapl_frmr *fr));
-/* What was mapped with the registration; the device does not use it any more. */
-void kdapl_frmr_unmap(struct kdapl_frmr *fr);
 /*
  * For registrations whose end no request can bring about: that of a VALID one,
  * as soon as nothing posted names it; that of an ENDING one at once, which may
@@ -115,6 +125,54 @@ static inline bool kdapl_frmr_move(struct kdapl_frmr *fr,
 				   enum kdapl_frmr_state to)
 {
 	return atomic_cmpxchg(&fr->state, from, to) == from;
+}
+
+/* What was mapped with the registration; the device does not use it any more. */
+static inline void kdapl_frmr_unmap(struct kdapl_frmr *fr)
+{
+	if (fr->mapped == KDAPL_FRMR_MAPPED_ONE)
+		ib_dma_unmap_single(fr->ibdev, sg_dma_address(fr->sgl),
+				    sg_dma_len(fr->sgl), DMA_BIDIRECTIONAL);
+	else if (fr->mapped)
+		ib_dma_unmap_sg(fr->ibdev, fr->sgl, fr->nents,
+				DMA_BIDIRECTIONAL);
+	fr->mapped = KDAPL_FRMR_NOT_MAPPED;
+}
+
+/*
+ * In few steps what kdapl_frmr_done_locked() does for the success of a request that
+ * an LMR has and that is to have an event. False: it takes more, and nothing was
+ * done. changed() was called when the MR left VALID.
+ */
+static __always_inline bool kdapl_frmr_home_locked(struct kdapl_frmr *fr,
+						   bool inv, u8 variant)
+{
+	if (inv) {
+		if (unlikely((!fr->simple && fr->freed) ||
+			     !kdapl_frmr_move(fr, KDAPL_FRMR_ENDING,
+					      KDAPL_FRMR_TAKEN)))
+			return false;
+		if (likely(fr->simple))
+			fr->mapped = KDAPL_FRMR_NOT_MAPPED;
+		else
+			kdapl_frmr_unmap(fr);
+		/* Whoever takes it next sees all of that. */
+		atomic_set_release(&fr->state, KDAPL_FRMR_FREE);
+	} else if (likely(variant == (u8)READ_ONCE(fr->key))) {
+		WRITE_ONCE(fr->settled, true);
+	}
+	/* The last touch: a free call may be waiting for it. */
+	smp_mb__before_atomic();
+	atomic_dec(&fr->posted);
+	return true;
+}
+
+/* Somebody wants to hear of the end of registrations. */
+static inline void kdapl_frmr_set_freed(struct kdapl_frmr *fr,
+					void (*freed)(struct kdapl_frmr *fr))
+{
+	fr->freed = freed;
+	fr->simple = false;
 }
 
 /* What a consumer's request on an MR carries beside the MR. */

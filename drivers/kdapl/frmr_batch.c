@@ -18,7 +18,6 @@ void kdapl_frmr_add_locked(struct kdapl_queue *queue, struct kdapl_frmr *fr)
 	struct kdapl_wr *wr = kdapl_queue_next_wr(queue);
 
 	wr->cookie.as_64 = 0;
-	wr->len = 0;
 	wr->op = DAT_DTO_LMR_INVALIDATE;
 	wr->flags = KDAPL_WR_MEM | KDAPL_WR_INV | KDAPL_WR_SILENT |
 		    KDAPL_WR_SUPPRESS;

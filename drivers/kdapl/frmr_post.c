@@ -20,17 +20,16 @@
 /* Everything that can still be refused, before the QP hears of it. */
 static int frmr_map_locked(struct kdapl_frmr *fr, u64 iova)
 {
-	struct ib_device *ibdev = fr->pz->obj.ia->ibdev;
 	struct ib_mr *mr = fr->mr;
 	int nents = fr->nents;
 	int n;
 
 	if (fr->map_dma) {
-		nents = ib_dma_map_sg(ibdev, fr->sgl, fr->nents,
+		nents = ib_dma_map_sg(fr->ibdev, fr->sgl, fr->nents,
 				      DMA_BIDIRECTIONAL);
 		if (unlikely(!nents))
 			return -ENOMEM;
-		fr->mapped = true;
+		fr->mapped = KDAPL_FRMR_MAPPED_LIST;
 	}
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	n = ib_map_mr_sg(mr, fr->sgl, nents, NULL, PAGE_SIZE);
@@ -51,7 +50,6 @@ static struct kdapl_wr *frmr_wr_locked(struct kdapl_queue *queue,
 	struct kdapl_wr *wr = kdapl_queue_next_wr(queue);
 
 	wr->cookie = req->cookie;
-	wr->len = 0;
 	wr->op = req->op;
 	wr->flags = flags;
 	wr->variant = req->fr->key;

@@ -50,7 +50,7 @@ enum kdapl_lmr_state {
  * @page_offset: of @va in the first of @pages
  * @mr: NULL for local-only memory that local_dma_lkey can name; its iova is
  *	@va
- * @access: enum ib_access_flags of @mr
+ * @access: enum ib_access_flags of the MR
  * @mr_lkey: for the sink of an RDMA read on iWARP; 0: cannot be one
  * @rkey: what the peer is given; 0: nothing
  * @mem_type: as created
@@ -64,6 +64,9 @@ enum kdapl_lmr_state {
  * @binds: RMRs bound to it; negative: it is being freed
  * @fr: of dat_lmr_allocate(), whose registrations come and go; else NULL
  * @fmr_length: of the same: bytes of the last registration
+ * @fmr_near: of the same: an address of the linear map, known to have a page
+ * @mr_lkey_mask: of the same: the part of its key that @mr_lkey is, all or nothing
+ * @rkey_mask: the same for @rkey
  * @pool_fmr: of the same: it belongs to a pool
  * @scope: of the same: which EPs may use it
  * @state: under pz->lmr_lock
@@ -107,6 +110,9 @@ struct dat_lmr {
 	atomic_t binds;
 	struct kdapl_frmr *fr;
 	u64 fmr_length;
+	unsigned long fmr_near;
+	u32 mr_lkey_mask;
+	u32 rkey_mask;
 	struct kdapl_pool_fmr *pool_fmr;
 	enum dat_lmr_scope scope;
 
@@ -261,7 +267,21 @@ void kdapl_lmr_mem_unmap(struct dat_lmr *lmr);
 int kdapl_lmr_defer(struct dat_lmr *lmr);
 void kdapl_lmr_defer_cancel(struct dat_lmr *lmr);
 enum kdapl_lmr_state kdapl_lmr_defer_state(struct dat_lmr *lmr);
-/* lmr_fmr.c: fast registration, for consumers and pools */
+/*
+ * lmr_fmr_long.c: the consumer's calls with everything that they can be asked for,
+ * and fast registration for pools
+ */
+int kdapl_lmr_fmr_long(struct dat_lmr *lmr, enum dat_mem_type mem_type,
+		       union dat_region_description region, int num_pages,
+		       enum dat_mem_priv_flags privileges,
+		       enum dat_va_type va_type, struct dat_ep *ep,
+		       union dat_context cookie, enum dat_completion_flags flags,
+		       u32 *lmr_context, u32 *rmr_context);
+int kdapl_lmr_invalidate_long(struct dat_lmr *lmr, struct dat_ep *ep,
+			      union dat_context cookie,
+			      enum dat_completion_flags flags);
+void kdapl_lmr_fmr_allow(struct dat_lmr *lmr, u32 priv);
+
 struct kdapl_lmr_fmr {
 	struct kdapl_region region;
 	enum dat_mem_priv_flags priv;

@@ -6,10 +6,14 @@
  * can be used by whatever stands behind it in the queue of that EP, and, when it
  * has completed, by all. The memory is the consumer's again when the invalidation
  * has completed, its own or one that the peer sent along with a message.
+ *
+ * The short ways are for what consumers mostly do: memory inside of one page of the
+ * linear map, without flags, and its end on the EP where it began. Whatever is
+ * different, or wrong, is for the long way, which starts from the beginning.
  */
 #include <linux/export.h>
 #include <linux/mm.h>
-#include <linux/slab.h>
+#include <linux/sched/task_stack.h>
 
 #include <dat/kdat.h>
 
@@ -18,245 +22,199 @@
 #include "frmr.h"
 #include "ia.h"
 #include "lmr.h"
-#include "lmr_region.h"
-#include "pz.h"
+#include "queue.h"
+#include "trace.h"
 
-#define FMR_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | \
-			 DAT_COMPLETION_UNSIGNALLED_FLAG | \
-			 DAT_COMPLETION_BARRIER_FENCE_FLAG)
-#define FMR_INV_FLAGS	(FMR_FLAGS | DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG)
-
-/* Posts find the memory as long as it is registered. */
-static void fmr_changed(struct kdapl_frmr *fr)
+/* Whether it stays where it is: see region_page(). */
+static noinline bool fmr_find(struct dat_lmr *lmr, unsigned long addr)
 {
-	struct dat_lmr *lmr = container_of(fr->owner, struct dat_lmr, obj);
-
-	WRITE_ONCE(lmr->length, kdapl_frmr_state(fr) == KDAPL_FRMR_VALID ?
-				lmr->fmr_length : 0);
+	if (addr < PAGE_OFFSET || addr >= (unsigned long)high_memory ||
+	    !pfn_valid(PHYS_PFN(__pa(addr))))
+		return false;
+	WRITE_ONCE(lmr->fmr_near, addr);
+	return true;
 }
 
-/**
- * kdapl_lmr_allocate - as dat_lmr_allocate(), not yet on the IA's list
- * @ia: the IA
- * @pz: protection zone
- * @max_pages: of a registration
- * @scope: which EPs may use it
- * @lmr: OUT: the LMR
- *
- * Context: process; sleeps; inside the IA's gate.
- * Return: as dat_lmr_allocate().
- */
-int kdapl_lmr_allocate(struct dat_ia *ia, struct dat_pz *pz, int max_pages,
-		       enum dat_lmr_scope scope, struct dat_lmr **lmr)
+/* Not looked up if it is close to what was registered before. */
+static __always_inline bool fmr_linear(struct dat_lmr *lmr, void *va)
 {
-	struct dat_lmr *new;
-	int ret;
+	unsigned long addr = (unsigned long)va;
 
-	ret = kdapl_pz_get_user(pz, ia);
-	if (ret)
-		return ret;
+	if (unlikely((addr ^ READ_ONCE(lmr->fmr_near)) >> PMD_SHIFT) &&
+	    !fmr_find(lmr, addr))
+		return false;
+	/* With VMAP_STACK no stack is there. */
+	return IS_ENABLED(CONFIG_VMAP_STACK) || !object_is_on_stack(va);
+}
 
-	ret = -ENOMEM;
-	new = kdapl_fault_zalloc(sizeof(*new));
-	if (!new)
-		goto out_put_pz;
-	kdapl_obj_init(&new->obj, ia, DAT_HANDLE_TYPE_LMR, kdapl_lmr_release);
-	INIT_LIST_HEAD(&new->deferred);
-	new->pz = pz;
-	new->scope = scope;
-	new->fr = kzalloc(sizeof(*new->fr), GFP_KERNEL);
-	if (!new->fr)
-		goto out_put;
-	ret = kdapl_frmr_init(new->fr, pz, &new->obj, max_pages, fmr_changed);
-	if (ret)
-		goto out_put;
+/* The context of a request that is about to be posted. */
+static __always_inline struct kdapl_wr *
+fmr_wr_locked(struct kdapl_queue *queue, struct kdapl_frmr *fr, u8 op, u16 flags,
+	      u32 key, union dat_context cookie)
+{
+	u32 head = queue->head;
+	struct kdapl_wr *wr = &queue->wr[head & queue->mask];
 
-	ret = kdapl_lmr_index_get(new);
-	if (ret)
-		goto out_remove;
-	kdapl_lmr_index_show(new, new);
-	*lmr = new;
-	return 0;
+	wr->cookie = cookie;
+	wr->fr = fr;
+	wr->pos = head;
+	wr->op = op;
+	wr->variant = key;
+	wr->flags = flags;
+	atomic_inc(&fr->posted);
+	queue->suppressed = 0;
+	queue->posted++;
+	/* As kdapl_queue_publish_locked() does. */
+	smp_store_release(&queue->head, head + 1);
+	return wr;
+}
 
-out_remove:
-	kdapl_lmr_remove_device(new);
-out_put:
-	kdapl_obj_put(&new->obj);
-out_put_pz:
-	kdapl_pz_put_user(pz);
+static noinline int fmr_trace_locked(struct dat_ep *ep, int ret)
+{
+	const struct kdapl_queue *queue = &ep->req;
+
+	trace_kdapl_dto_post(ep->obj.id,
+			     queue->wr[(queue->head - 1) & queue->mask].op, 0,
+			     ret);
 	return ret;
 }
 
-/**
- * dat_lmr_allocate - make an LMR for fast registration
- * @ia: the IA
- * @pz: protection zone; EPs of others cannot use it
- * @max_pages: pages of PAGE_SIZE that it has room for
- * @scope: %DAT_LMR_SCOPE_PZ: any EP of @pz may use it; %DAT_LMR_SCOPE_EP: only
- *	that EP on which it was registered. kdapl watches over the second for
- *	what is posted here; adapters know protection zones only, so a peer that
- *	has the key can use it through any EP of @pz
- * @lmr: OUT: the LMR, which names no memory yet
- *
- * All that a registration needs is allocated here. Origin: DAT 2.0.
- *
- * Context: process; sleeps; also from process-context upcalls.
- * Return: 0; -EINVAL: NULL, no pages, an unknown scope; -EOPNOTSUPP: the device
- * has no fast registration; -EMSGSIZE: it does not take so many pages in one;
- * -ENOMEM; -ENODEV: the device is gone; else the errno of the provider.
- */
-int dat_lmr_allocate(struct dat_ia *ia, struct dat_pz *pz, int max_pages,
-		     enum dat_lmr_scope scope, struct dat_lmr **lmr)
+/* The provider did not take a registration. */
+static noinline int fmr_refused_locked(struct kdapl_queue *queue,
+				       struct dat_lmr *lmr, int ret)
 {
-	struct dat_lmr *new;
-	int ret;
+	struct kdapl_frmr *fr = lmr->fr;
 
-	might_sleep();
+	kdapl_queue_retract_locked(queue);
+	queue->posted--;
+	atomic_dec(&fr->posted);
+	WRITE_ONCE(lmr->length, 0);
+	kdapl_frmr_unmap(fr);
+	atomic_set_release(&fr->state, KDAPL_FRMR_FREE);
+	return ret;
+}
 
-	if (!ia || !pz || !lmr || max_pages < 1 ||
-	    (scope != DAT_LMR_SCOPE_EP && scope != DAT_LMR_SCOPE_PZ))
-		return -EINVAL;
-	ret = kdapl_ia_enter(ia);
-	if (ret)
-		return ret;
-	ret = kdapl_lmr_allocate(ia, pz, max_pages, scope, &new);
-	if (!ret) {
-		kdapl_obj_link(&new->obj);
-		*lmr = new;
+/* The same for an invalidation, unless the registration has failed meanwhile. */
+static noinline int fmr_end_refused_locked(struct kdapl_queue *queue,
+					   struct kdapl_frmr *fr, int ret)
+{
+	kdapl_queue_retract_locked(queue);
+	queue->posted--;
+	atomic_dec(&fr->posted);
+	if (kdapl_frmr_move(fr, KDAPL_FRMR_ENDING, KDAPL_FRMR_VALID))
+		fr->changed(fr);
+	return ret;
+}
+
+static noinline u64 fmr_map_dma(struct kdapl_frmr *fr, void *va, u32 length)
+{
+	return ib_dma_map_single(fr->ibdev, va, length, DMA_BIDIRECTIONAL);
+}
+
+/* The MR gets its list, of one entry. */
+static __always_inline int fmr_map_locked(struct kdapl_frmr *fr, void *va,
+					  u32 length)
+{
+	struct scatterlist *sg = fr->sgl;
+	struct ib_mr *mr = fr->mr;
+	u64 addr = (uintptr_t)va;
+	int n;
+
+	if (unlikely(!fr->simple)) {
+		addr = fmr_map_dma(fr, va, length);
+		if (ib_dma_mapping_error(fr->ibdev, addr))
+			return -ENOMEM;
 	}
-	kdapl_ia_leave(ia);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(dat_lmr_allocate);
-
-/* Bytes that @num_pages of the kind cover; 0: no such thing. */
-static u64 fmr_length(enum dat_mem_type mem_type,
-		      const union dat_region_description *region, u64 num_pages)
-{
-	switch (mem_type) {
-	case DAT_MEM_TYPE_VIRTUAL:
-		return num_pages * PAGE_SIZE - offset_in_page(region->for_va);
-	case DAT_MEM_TYPE_IA:
-		return num_pages * PAGE_SIZE - offset_in_page(region->for_ia);
-	case DAT_MEM_TYPE_PHYSICAL:
-		return num_pages * PAGE_SIZE;
-	case DAT_MEM_TYPE_PHYSICAL_VAR_PAGES:
-		/* Larger ones kdapl_region_fill() refuses. */
-		return num_pages * (u32)region->for_array.page_size;
-	case DAT_MEM_TYPE_PLATFORM:
-		return region->for_platform ?
-		       kdapl_region_table_length(region->for_platform) : 0;
-	default:
+	sg_dma_address(sg) = addr;
+	sg_dma_len(sg) = length;
+	fr->nents = 1;
+	fr->mapped = KDAPL_FRMR_MAPPED_ONE;
+	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
+	n = ib_map_mr_sg(mr, sg, 1, NULL, PAGE_SIZE);
+	if (likely(n == 1))
 		return 0;
-	}
+	kdapl_frmr_unmap(fr);
+	return n < 0 ? n : -EMSGSIZE;
 }
 
-static int fmr_refused(const struct kdapl_frmr *fr)
+/* 1: it is for the long way, and nothing was done. */
+static __always_inline int
+fmr_short_locked(struct dat_lmr *lmr, void *va, u32 priv, struct dat_ep *ep,
+		 union dat_context cookie)
 {
-	switch (kdapl_frmr_state(fr)) {
-	case KDAPL_FRMR_UNKNOWN:
-		return -EAGAIN;
-	case KDAPL_FRMR_DEAD:
-		return -ENODEV;
-	default:
-		return -EBUSY;
-	}
-}
-
-/* The MR is TAKEN: gives it a list, and the LMR what posts look at. */
-static __always_inline int fmr_prepare(struct dat_lmr *lmr,
-				       const struct kdapl_lmr_fmr *fmr,
-				       struct kdapl_frmr_req *req)
-{
-	const struct kdapl_region *region = &fmr->region;
+	u32 length = PAGE_SIZE - offset_in_page(va);
+	struct kdapl_queue *queue = &ep->req;
 	struct kdapl_frmr *fr = lmr->fr;
-	struct dat_ia *ia = lmr->obj.ia;
-	u64 start;
+	struct ib_qp *qp;
+	u32 key;
 	int ret;
 
-	if (likely(kdapl_region_fill_page(region, fr->sgl))) {
-		ret = 1;
-		start = (uintptr_t)region->desc.for_va;
-	} else {
-		ret = kdapl_region_fill(region, fr->chunk, fr->sgl,
-					fr->max_nents);
-		if (unlikely(ret < 0))
-			return ret;
-		if (unlikely(kdapl_region_pages(region) > fr->max_pages))
-			return -EMSGSIZE;
-		start = kdapl_region_start(region);
-	}
-	if (fmr->va_type == DAT_VA_TYPE_ZB)
-		req->iova = 0;
-	else
-		req->iova = fmr->va ?: start;
-	if (unlikely(!kdapl_lmr_mem_congruent(ia, req->iova, start)))
-		return -EOPNOTSUPP;
-	fr->nents = ret;
-	fr->map_dma = !kdapl_region_is_dma(region);
-	req->access = kdapl_lmr_mem_access(ia, fmr->priv);
-	return 0;
-}
-
-/* The keys, from now on in this EP's queue. */
-static void fmr_show(struct dat_lmr *lmr, const struct kdapl_lmr_fmr *fmr,
-		     const struct kdapl_frmr_req *req, u32 key)
-{
-	lmr->priv = fmr->priv;
-	lmr->deny = (DAT_MEM_PRIV_ALL_FLAG & ~fmr->priv) | KDAPL_LMR_NEED_MR;
-	if (lmr->scope == DAT_LMR_SCOPE_EP)
-		lmr->deny |= KDAPL_LMR_NEED_ONE;
-	lmr->va = req->iova;
-	lmr->base = req->iova;
-	lmr->lkey = key;
-	lmr->mr_lkey = !lmr->obj.ia->iwarp ||
-		       req->access & IB_ACCESS_REMOTE_WRITE ? key : 0;
-	lmr->rkey = fmr->priv & KDAPL_LMR_REMOTE ? key : 0;
-	lmr->mem_type = fmr->region.type;
-	lmr->va_type = fmr->va_type;
-	lmr->region = fmr->region.desc;
-	lmr->context = (lmr->context & ~0xff) | ((lmr->context + 1) & 0xff);
-	lmr->fmr_length = fmr->region.length;
-	/*
-	 * The request may have failed meanwhile. Either this look finds that, or
-	 * fmr_changed() comes behind it.
-	 */
-	WRITE_ONCE(lmr->length, fmr->region.length);
-	/* smp_store_mb() takes no 64-bit value on 32-bit kernels. */
-	smp_mb();
-	if (unlikely(kdapl_frmr_state(lmr->fr) != KDAPL_FRMR_VALID))
-		WRITE_ONCE(lmr->length, 0);
-}
-
-/**
- * kdapl_lmr_fmr_post - register memory by a request
- * @lmr: of kdapl_lmr_allocate(), in the PZ of @ep
- * @ep: the EP
- * @fmr: what and how
- * @req: cookie, flags and op; the rest is filled in
- *
- * Context: any.
- * Return: as dat_lmr_fmr().
- */
-int kdapl_lmr_fmr_post(struct dat_lmr *lmr, struct dat_ep *ep,
-		       const struct kdapl_lmr_fmr *fmr,
-		       struct kdapl_frmr_req *req)
-{
-	struct kdapl_frmr *fr = lmr->fr;
-	int ret;
-
-	if (unlikely(!kdapl_frmr_move(fr, KDAPL_FRMR_FREE, KDAPL_FRMR_TAKEN)))
-		return fmr_refused(fr);
-	req->fr = fr;
-	ret = fmr_prepare(lmr, fmr, req);
+	if (unlikely(!kdapl_queue_has_credit(queue, queue->limit) ||
+		     !kdapl_frmr_move(fr, KDAPL_FRMR_FREE, KDAPL_FRMR_TAKEN)))
+		return 1;
+	ret = fmr_map_locked(fr, va, length);
 	if (unlikely(ret)) {
-		kdapl_frmr_move(fr, KDAPL_FRMR_TAKEN, KDAPL_FRMR_FREE);
+		atomic_set_release(&fr->state, KDAPL_FRMR_FREE);
 		return ret;
 	}
-	ret = kdapl_frmr_register(ep, req);
-	if (likely(!ret))
-		fmr_show(lmr, fmr, req, fr->key);
-	return ret;
+	if (unlikely(lmr->priv != priv))
+		kdapl_lmr_fmr_allow(lmr, priv);
+
+	OPTIMIZER_HIDE_VAR(fr);
+	key = fr->mr->rkey;
+	fr->mr->iova = (uintptr_t)va;
+	WRITE_ONCE(fr->key, key);
+	fr->ep = ep;
+	WRITE_ONCE(fr->settled, false);
+	fr->reg.wr.wr_id = (uintptr_t)fmr_wr_locked(queue, fr, DAT_DTO_LMR_FMR,
+						    KDAPL_WR_MEM, key, cookie);
+	fr->reg.wr.send_flags = IB_SEND_SIGNALED;
+	fr->reg.key = key;
+	fr->reg.access = lmr->access;
+	/* The completion may come inside the post, and fail. */
+	atomic_set(&fr->state, KDAPL_FRMR_VALID);
+
+	/*
+	 * As fmr_show() does, but in front of the post: nobody knows this context
+	 * before the call returns, and fmr_changed() comes behind.
+	 */
+	lmr->va = (uintptr_t)va;
+	lmr->base = (uintptr_t)va;
+	lmr->lkey = key;
+	lmr->mr_lkey = key & lmr->mr_lkey_mask;
+	lmr->rkey = key & lmr->rkey_mask;
+	lmr->mem_type = DAT_MEM_TYPE_VIRTUAL;
+	lmr->va_type = DAT_VA_TYPE_VA;
+	lmr->region.for_va = va;
+	lmr->context = (lmr->context & ~0xff) | (u8)(lmr->context + 1);
+	lmr->fmr_length = length;
+	WRITE_ONCE(lmr->length, length);
+
+	qp = ep->qp;
+	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	      qp->device->ops.post_send(qp, &fr->reg.wr, &queue->bad_send);
+	if (trace_kdapl_dto_post_enabled())
+		ret = fmr_trace_locked(ep, ret);
+	return likely(!ret) ? 0 : fmr_refused_locked(queue, lmr, ret);
+}
+
+/* What becomes of one that the short way has not posted; unlocks. */
+static noinline int fmr_rest(struct dat_lmr *lmr, void *va,
+			     enum dat_mem_priv_flags priv, struct dat_ep *ep,
+			     union dat_context cookie, u32 *lmr_context,
+			     u32 *rmr_context, int ret, unsigned long irq)
+	__releases(&ep->req.post_lock)
+{
+	union dat_region_description region = { .for_va = va };
+
+	spin_unlock_irqrestore(&ep->req.post_lock, irq);
+	/* siw may take in a moment what it has refused now. */
+	if (ret < 0 && ret != -ENOTCONN)
+		return ret;
+	return kdapl_lmr_fmr_long(lmr, DAT_MEM_TYPE_VIRTUAL, region, 1, priv,
+				  DAT_VA_TYPE_VA, ep, cookie,
+				  DAT_COMPLETION_DEFAULT_FLAG, lmr_context,
+				  rmr_context);
 }
 
 /**
@@ -291,8 +249,7 @@ int kdapl_lmr_fmr_post(struct dat_lmr *lmr, struct dat_ep *ep,
  * flag, memory that cannot be registered, pieces that do not end at page ends;
  * -EPERM: the reserved LMR, or an EP of another PZ; -EOPNOTSUPP: another memory
  * type, %DAT_IB_MEM_PRIV_REMOTE_ATOMIC where the device has no atomics, or offsets
- * into memory that does not start at a page where the device needs that;
- * -EMSGSIZE: more pages than it has room for; -EBUSY: it names memory,
+ * into memory that does not start at a page where the device needs that; -EMSGSIZE: more pages than it has room for; -EBUSY: it names memory,
  * or its invalidation has not completed; -EAGAIN: a request on it has failed and
  * its MR is being replaced; -ENOSPC, and the state of the EP: as
  * dat_ep_post_send(); else the errno of the provider.
@@ -304,53 +261,76 @@ int dat_lmr_fmr(struct dat_lmr *lmr, enum dat_mem_type mem_type,
 		enum dat_completion_flags flags, u32 *lmr_context,
 		u32 *rmr_context)
 {
-	struct kdapl_lmr_fmr fmr = {
-		.priv = privileges,
-		.va_type = va_type,
-	};
-	struct kdapl_frmr_req req = {
-		.cookie = cookie,
-		.flags = flags,
-		.op = DAT_DTO_LMR_FMR,
-	};
+	void *va = region.for_va;
+	unsigned long irq;
 	int ret;
 
 	if (unlikely(!lmr || !ep || !lmr_context || !rmr_context ||
-		     num_pages < 1 || lmr->obj.ia != ep->obj.ia ||
-		     (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB)))
-		return -EINVAL;
-	if (unlikely(flags) &&
-	    (flags & ~FMR_FLAGS || flags & DAT_COMPLETION_UNSIGNALLED_FLAG &
-	     ~ep->config.attr.request_completion_flags))
-		return -EINVAL;
-	if (unlikely(privileges & ~DAT_MEM_PRIV_ALL_FLAG)) {
-		ret = kdapl_lmr_check_priv(lmr->obj.ia, privileges);
-		if (ret)
-			return ret;
-	}
-	if (unlikely(!lmr->fr))
-		return lmr->pz ? -EINVAL : -EPERM;
-	if (unlikely(lmr->pz != ep->config.pz))
-		return -EPERM;
-	if (unlikely(mem_type == DAT_MEM_TYPE_LMR ||
-		     mem_type == DAT_MEM_TYPE_BYPASS))
-		return -EOPNOTSUPP;
-	if (unlikely(num_pages > lmr->fr->max_pages))
-		return -EMSGSIZE;
+		     mem_type != DAT_MEM_TYPE_VIRTUAL || num_pages != 1 ||
+		     va_type != DAT_VA_TYPE_VA || flags ||
+		     privileges & ~DAT_MEM_PRIV_ALL_FLAG || !lmr->fr ||
+		     lmr->pz != ep->config.pz || !fmr_linear(lmr, va)))
+		return kdapl_lmr_fmr_long(lmr, mem_type, region, num_pages,
+					  privileges, va_type, ep, cookie,
+					  flags, lmr_context, rmr_context);
 
-	fmr.region.type = mem_type;
-	fmr.region.desc = region;
-	fmr.region.length = fmr_length(mem_type, &region, num_pages);
-	if (unlikely(!fmr.region.length))
-		return -EINVAL;
-	ret = kdapl_lmr_fmr_post(lmr, ep, &fmr, &req);
+	spin_lock_irqsave(&ep->req.post_lock, irq);
+	OPTIMIZER_HIDE_VAR(ep);
+	ret = fmr_short_locked(lmr, va, privileges, ep, cookie);
+	OPTIMIZER_HIDE_VAR(ep);
 	if (unlikely(ret))
-		return ret;
+		return fmr_rest(lmr, va, privileges, ep, cookie, lmr_context,
+				rmr_context, ret, irq);
 	*lmr_context = lmr->context;
 	*rmr_context = lmr->rkey;
+	spin_unlock_irqrestore(&ep->req.post_lock, irq);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dat_lmr_fmr);
+
+static __always_inline int
+fmr_end_short_locked(struct dat_lmr *lmr, struct dat_ep *ep,
+		     union dat_context cookie)
+{
+	struct kdapl_queue *queue = &ep->req;
+	struct kdapl_frmr *fr = lmr->fr;
+	struct ib_qp *qp;
+	u32 key;
+	int ret;
+
+	if (unlikely(!kdapl_queue_has_credit(queue, queue->limit) ||
+		     fr->ep != ep ||
+		     !kdapl_frmr_move(fr, KDAPL_FRMR_VALID, KDAPL_FRMR_ENDING)))
+		return 1;
+	/* As fmr_changed() does. */
+	WRITE_ONCE(lmr->length, 0);
+
+	key = fr->key;
+	fr->inv.wr_id = (uintptr_t)fmr_wr_locked(queue, fr,
+						 DAT_DTO_LMR_INVALIDATE,
+						 KDAPL_WR_MEM | KDAPL_WR_INV,
+						 key, cookie);
+	fr->inv.send_flags = IB_SEND_SIGNALED;
+	fr->inv.ex.invalidate_rkey = key;
+	qp = ep->qp;
+	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	      qp->device->ops.post_send(qp, &fr->inv, &queue->bad_send);
+	if (trace_kdapl_dto_post_enabled())
+		ret = fmr_trace_locked(ep, ret);
+	return likely(!ret) ? 0 : fmr_end_refused_locked(queue, fr, ret);
+}
+
+static noinline int fmr_end_rest(struct dat_lmr *lmr, struct dat_ep *ep,
+				 union dat_context cookie, int ret,
+				 unsigned long irq)
+	__releases(&ep->req.post_lock)
+{
+	spin_unlock_irqrestore(&ep->req.post_lock, irq);
+	if (ret < 0 && ret != -ENOTCONN)
+		return ret;
+	return kdapl_lmr_invalidate_long(lmr, ep, cookie,
+					 DAT_COMPLETION_DEFAULT_FLAG);
+}
 
 /**
  * dat_lmr_invalidate - end what dat_lmr_fmr() began
@@ -379,26 +359,20 @@ int dat_lmr_invalidate(struct dat_lmr *lmr, struct dat_ep *ep,
 		       union dat_context cookie,
 		       enum dat_completion_flags flags)
 {
-	struct kdapl_frmr_req req = {
-		.cookie = cookie,
-		.flags = flags,
-		.op = DAT_DTO_LMR_INVALIDATE,
-	};
+	unsigned long irq;
+	int ret;
 
-	if (unlikely(!lmr || !ep || lmr->obj.ia != ep->obj.ia))
-		return -EINVAL;
-	if (unlikely(flags) &&
-	    (flags & ~FMR_INV_FLAGS || flags & DAT_COMPLETION_UNSIGNALLED_FLAG &
-	     ~ep->config.attr.request_completion_flags))
-		return -EINVAL;
-	if (unlikely(!lmr->fr))
-		return lmr->pz ? -EINVAL : -EPERM;
-	if (unlikely(lmr->pz != ep->config.pz ||
-		     (lmr->scope == DAT_LMR_SCOPE_EP && lmr->fr->ep != ep &&
-		      lmr->fr->ep)))
-		return -EPERM;
+	if (unlikely(!lmr || !ep || flags || !lmr->fr ||
+		     lmr->pz != ep->config.pz))
+		return kdapl_lmr_invalidate_long(lmr, ep, cookie, flags);
 
-	req.fr = lmr->fr;
-	return kdapl_frmr_invalidate(ep, &req);
+	spin_lock_irqsave(&ep->req.post_lock, irq);
+	OPTIMIZER_HIDE_VAR(ep);
+	ret = fmr_end_short_locked(lmr, ep, cookie);
+	OPTIMIZER_HIDE_VAR(ep);
+	if (unlikely(ret))
+		return fmr_end_rest(lmr, ep, cookie, ret, irq);
+	spin_unlock_irqrestore(&ep->req.post_lock, irq);
+	return 0;
 }
 EXPORT_SYMBOL_GPL(dat_lmr_invalidate);

@@ -3,9 +3,7 @@
 #ifndef _KDAPL_LMR_REGION_H
 #define _KDAPL_LMR_REGION_H
 
-#include <linux/mm.h>
 #include <linux/scatterlist.h>
-#include <linux/sched/task_stack.h>
 #include <rdma/ib_verbs.h>
 
 #include <dat/dat.h>
@@ -46,25 +44,6 @@ int kdapl_region_fill(const struct kdapl_region *region, u32 chunk,
 /* Pages that an MR of it may have: PAGE_SIZE or what the consumer's have. */
 u32 kdapl_region_page_size(const struct kdapl_region *region,
 			   const struct ib_device_attr *dev);
-
-/*
- * The same for a piece of one page of the linear map, in few steps; false if it is
- * something else, or not right.
- */
-static __always_inline bool
-kdapl_region_fill_page(const struct kdapl_region *region,
-		       struct scatterlist *sgl)
-{
-	unsigned long addr = (unsigned long)region->desc.for_va;
-
-	if (region->type != DAT_MEM_TYPE_VIRTUAL || addr < PAGE_OFFSET ||
-	    region->length > PAGE_SIZE - offset_in_page(addr) ||
-	    !virt_addr_valid(addr) || object_is_on_stack((void *)addr))
-		return false;
-	sg_set_page(sgl, virt_to_page(addr), region->length,
-		    offset_in_page(addr));
-	return true;
-}
 
 static inline bool kdapl_region_is_dma(const struct kdapl_region *region)
 {

@@ -43,9 +43,9 @@ enum kdapl_wr_flags {
  *	completion but status and wr_id can be trusted, and wc->qp may be gone
  * @cookie: the consumer's
  * @fr: the MR of a request with KDAPL_WR_MEM
- * @pos: of all others: what head was when it was posted; equal to tail: it is the
- *	oldest one that is with the provider
- * @len: bytes posted
+ * @len: of all others: bytes posted; see kdapl_queue_wr_len()
+ * @pos: what head was when it was posted; equal to tail: it is the oldest one that
+ *	is with the provider
  * @op: enum dat_dtos or enum kdapl_internal_op
  * @flags: enum kdapl_wr_flags
  * @variant: KDAPL_WR_MEM: the last byte of the key that was registered
@@ -55,9 +55,9 @@ struct kdapl_wr {
 	union dat_context cookie;
 	union {
 		struct kdapl_frmr *fr;
-		u32 pos;
+		u32 len;
 	};
-	u32 len;
+	u32 pos;
 	u8 op;
 	u8 variant;
 	u16 flags;
@@ -199,6 +199,12 @@ static inline bool kdapl_queue_has_credit(const struct kdapl_queue *queue,
 	return queue->posted - smp_load_acquire(&queue->released) < limit;
 }
 
+/* Bytes that a request moves. */
+static inline u32 kdapl_queue_wr_len(const struct kdapl_wr *wr)
+{
+	return wr->flags & KDAPL_WR_MEM ? 0 : wr->len;
+}
+
 /* The next context; counts only once kdapl_queue_publish_locked() was called. */
 static inline struct kdapl_wr *kdapl_queue_next_wr(struct kdapl_queue *queue)
 {
@@ -211,21 +217,16 @@ static inline void kdapl_queue_publish_locked(struct kdapl_queue *queue,
 {
 	u32 head = queue->head;
 
-	if (likely(!(wr->flags & KDAPL_WR_MEM)))
-		wr->pos = head;
+	wr->pos = head;
 	/* Whoever sees the new head sees the context. */
 	smp_store_release(&queue->head, head + 1);
 }
 
 static inline void kdapl_queue_retract_locked(struct kdapl_queue *queue)
 {
-	struct kdapl_wr *wr;
-
 	WRITE_ONCE(queue->head, queue->head - 1);
 	/* Not the oldest one with the provider, should that ever name it. */
-	wr = kdapl_queue_next_wr(queue);
-	if (likely(!(wr->flags & KDAPL_WR_MEM)))
-		wr->pos++;
+	kdapl_queue_next_wr(queue)->pos++;
 }
 
 /* cq.c: a completion, or a request flushed in software, is done with */

@@ -192,8 +192,8 @@ static int rmr_create(struct dat_pz *pz, enum dat_rmr_scope scope,
 			      rmr_changed);
 	if (ret)
 		goto out_remove;
-	new->window[0].fr.freed = rmr_freed;
-	new->window[1].fr.freed = rmr_freed;
+	kdapl_frmr_set_freed(&new->window[0].fr, rmr_freed);
+	kdapl_frmr_set_freed(&new->window[1].fr, rmr_freed);
 
 	kdapl_obj_link(&new->obj);
 	*rmr = new;

@@ -234,7 +234,7 @@ TRACE_EVENT_FN(kdapl_dto_complete,
 );
 
 /* A registration ended; @via is the PZ (loopback) or the EP that carried it. */
-TRACE_EVENT(kdapl_reg,
+TRACE_EVENT_FN(kdapl_reg,
 	TP_PROTO(u32 lmr, u32 via, u32 key, int result),
 	TP_ARGS(lmr, via, key, result),
 	TP_STRUCT__entry(
@@ -250,11 +250,12 @@ TRACE_EVENT(kdapl_reg,
 		__entry->result = result;
 	),
 	TP_printk("lmr=%u via=%u key=0x%08x result=%d", __entry->lmr,
-		  __entry->via, __entry->key, __entry->result)
+		  __entry->via, __entry->key, __entry->result),
+	kdapl_dequeue_trace_on, kdapl_dequeue_trace_off
 );
 
 /* An invalidation ended, or (ep's) peer sent one along with a message. */
-TRACE_EVENT(kdapl_inv,
+TRACE_EVENT_FN(kdapl_inv,
 	TP_PROTO(u32 owner, u32 ep, u32 key, int result),
 	TP_ARGS(owner, ep, key, result),
 	TP_STRUCT__entry(
@@ -270,7 +271,8 @@ TRACE_EVENT(kdapl_inv,
 		__entry->result = result;
 	),
 	TP_printk("lmr=%u ep=%u key=0x%08x result=%d", __entry->owner,
-		  __entry->ep, __entry->key, __entry->result)
+		  __entry->ep, __entry->key, __entry->result),
+	kdapl_dequeue_trace_on, kdapl_dequeue_trace_off
 );
 
 #endif /* _KDAPL_TRACE_H */
