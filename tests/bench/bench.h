@@ -49,6 +49,13 @@ struct bench_figure {
 	u64 most;
 };
 
+/* What a consumer remembers of a request: the completion's wr_id points here. */
+struct raw_wr {
+	struct raw_end *end;
+	u64 cookie;
+	u32 len;
+};
+
 /* One end of a connection on raw verbs. */
 struct raw_end {
 	struct ib_qp *qp;

@@ -42,9 +42,7 @@ static int raw_prepare(struct raw *raw)
 		return 0;
 	if (mem_page())
 		return -ENOMEM;
-	sg_init_one(&mem.sg, mem.page, PAGE_SIZE);
-	if (ib_dma_map_sg(raw->id->device, &mem.sg, 1, DMA_BIDIRECTIONAL) != 1)
-		return -ENOMEM;
+	sg_init_table(&mem.sg, 1);
 	mr = ib_alloc_mr(raw->pd, IB_MR_TYPE_MEM_REG, 1);
 	if (IS_ERR(mr))
 		return PTR_ERR(mr);
@@ -57,7 +55,6 @@ void raw_mem_close(struct raw *raw)
 	if (!mem.mr)
 		return;
 	ib_dereg_mr(mem.mr);
-	ib_dma_unmap_sg(raw->id->device, &mem.sg, 1, DMA_BIDIRECTIONAL);
 	mem.mr = NULL;
 }
 
@@ -70,8 +67,21 @@ void kd_mem_close(void)
 	mem.page = NULL;
 }
 
-static noinline int raw_register(struct raw *raw, struct raw_end *end)
+/* What a consumer remembers of it; see raw_post_send(). */
+static struct raw_wr *raw_context(struct raw_end *end)
 {
+	struct raw_wr *ctx = &end->send_wr[end->send_head++ % BENCH_DEPTH];
+
+	ctx->end = end;
+	ctx->cookie = end->send_head;
+	ctx->len = 0;
+	return ctx;
+}
+
+/* The page is mapped from its registration to the end of that, as through kdapl. */
+static noinline int raw_register(struct raw *raw, struct raw_end *end, void *page)
+{
+	struct ib_device *ibdev = raw->id->device;
 	struct ib_reg_wr wr = {
 		.wr.opcode = IB_WR_REG_MR,
 		.wr.send_flags = IB_SEND_SIGNALED,
@@ -80,11 +90,14 @@ static noinline int raw_register(struct raw *raw, struct raw_end *end)
 			  IB_ACCESS_REMOTE_WRITE,
 	};
 
+	sg_set_buf(&mem.sg, page, PAGE_SIZE);
+	if (ib_dma_map_sg(ibdev, &mem.sg, 1, DMA_BIDIRECTIONAL) != 1)
+		return -ENOMEM;
 	ib_update_fast_reg_key(mem.mr, ib_inc_rkey(mem.mr->rkey));
 	if (ib_map_mr_sg(mem.mr, &mem.sg, 1, NULL, PAGE_SIZE) != 1)
 		return -EIO;
 	wr.key = mem.mr->rkey;
-	wr.wr.wr_id = (uintptr_t)end;
+	wr.wr.wr_id = (uintptr_t)raw_context(end);
 	return ib_post_send(end->qp, &wr.wr, NULL);
 }
 
@@ -94,31 +107,46 @@ static noinline int raw_invalidate(struct raw *raw, struct raw_end *end)
 		.opcode = IB_WR_LOCAL_INV,
 		.send_flags = IB_SEND_SIGNALED,
 		.ex.invalidate_rkey = mem.mr->rkey,
-		.wr_id = (uintptr_t)end,
+		.wr_id = (uintptr_t)raw_context(end),
 	};
 
 	return ib_post_send(end->qp, &wr, NULL);
 }
 
+/* Both completions; -EIO: one is a failure. */
+static int raw_home(struct raw *raw, struct raw_end *end)
+{
+	int n, i, done = 0;
+
+	while (done < 2) {
+		n = ib_poll_cq(end->send_cq, BENCH_WAITING, raw->wc);
+		if (n < 0)
+			return n;
+		if (!n)
+			cond_resched();
+		for (i = 0; i < n; i++)
+			if (raw->wc[i].status)
+				return -EIO;
+		done += n;
+	}
+	ib_dma_unmap_sg(raw->id->device, &mem.sg, 1, DMA_BIDIRECTIONAL);
+	return 0;
+}
+
 int raw_row_fmr(struct raw *raw, struct bench_pass *pass)
 {
-	int i, n, done, ret, reps = pass->small ? 1 : MEM_REPS;
+	int i, ret, reps = pass->small ? 1 : MEM_REPS;
 	u64 begin;
 
 	ret = raw_prepare(raw);
 	for (i = 0; !ret && i < reps; i++) {
 		begin = bench_begin();
 		local_bh_disable();
-		ret = raw_register(raw, &raw->a) ?:
+		ret = raw_register(raw, &raw->a, mem.page) ?:
 		      raw_invalidate(raw, &raw->a);
 		local_bh_enable();
-		for (done = 0; !ret && done < 2; done += n) {
-			n = ib_poll_cq(raw->a.send_cq, BENCH_WAITING, raw->wc);
-			if (!n)
-				cond_resched();
-			else if (n < 0 || raw->wc[0].status)
-				ret = -EIO;
-		}
+		if (!ret)
+			ret = raw_home(raw, &raw->a);
 		bench_end(pass, begin);
 		pass->ops++;
 	}
@@ -134,11 +162,31 @@ static int kd_prepare(struct kd *kd)
 	return dat_lmr_allocate(kd->ia, kd->pz, 1, DAT_LMR_SCOPE_PZ, &mem.lmr);
 }
 
+static int kd_home(struct kd *kd, struct kd_end *end)
+{
+	int n, i, done = 0;
+
+	while (done < 2) {
+		n = dat_evd_dequeue_batch(end->send_evd, kd->events,
+					  BENCH_WAITING);
+		if (n < 0)
+			return n;
+		if (!n)
+			cond_resched();
+		for (i = 0; i < n; i++)
+			if (kd->events[i].event_data.dto_completion_event_data
+			    .status)
+				return -EIO;
+		done += n;
+	}
+	return 0;
+}
+
 int kd_row_fmr(struct kd *kd, struct bench_pass *pass)
 {
 	union dat_region_description region;
 	union dat_context cookie = { .as_ptr = &kd->a };
-	int i, n, done, ret, reps = pass->small ? 1 : MEM_REPS;
+	int i, ret, reps = pass->small ? 1 : MEM_REPS;
 	u32 lctx, rctx;
 	u64 begin;
 
@@ -154,15 +202,8 @@ int kd_row_fmr(struct kd *kd, struct bench_pass *pass)
 		      dat_lmr_invalidate(mem.lmr, kd->a.ep, cookie,
 					 DAT_COMPLETION_DEFAULT_FLAG);
 		local_bh_enable();
-		for (done = 0; !ret && done < 2; done += n) {
-			n = dat_evd_dequeue_batch(kd->a.send_evd, kd->events,
-						  BENCH_WAITING);
-			if (!n)
-				cond_resched();
-			else if (kd->events[0].event_data
-				 .dto_completion_event_data.status)
-				ret = -EIO;
-		}
+		if (!ret)
+			ret = kd_home(kd, &kd->a);
 		bench_end(pass, begin);
 		pass->ops++;
 	}

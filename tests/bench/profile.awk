@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # profile.awk symbols trace: counts the instructions between bench_begin() and
-# bench_end() in qemu's trace, by function. Addresses are 16 hex digits, which
+# bench_end() in qemu's trace, by function; those behind bench_kdapl() are of
+# kdapl's side. Each line is raw's count, kdapl's count, and the function. Addresses are 16 hex digits, which
 # compare as strings; the symbols are sorted.
 
 FNR == NR {
@@ -11,6 +12,8 @@ FNR == NR {
 		begin = $1 ""
 	if ($2 == "bench_end")
 		end = $1 ""
+	if ($2 == "bench_kdapl")
+		turn = $1 ""
 	next
 }
 
@@ -33,11 +36,15 @@ function find(pc,	low, high, mid)
 	pc = part[2] ""
 	if (pc == end)
 		inside = 0
+	if (pc == turn)
+		kdapl = 1
 	if (inside) {
 		if (!(pc in cache))
 			cache[pc] = find(pc)
-		if (cache[pc] != "bench_begin")
+		if (cache[pc] != "bench_begin") {
 			used[cache[pc]]++
+			ours[cache[pc]] += kdapl
+		}
 	}
 	if (pc == begin)
 		inside = 1
@@ -45,5 +52,5 @@ function find(pc,	low, high, mid)
 
 END {
 	for (s in used)
-		print used[s], s
+		print used[s] - ours[s], ours[s], s
 }

@@ -12,13 +12,6 @@
 
 #include "bench.h"
 
-/* What a consumer remembers of a request: the completion's wr_id points here. */
-struct raw_wr {
-	struct raw_end *end;
-	u64 cookie;
-	u32 len;
-};
-
 static void raw_comp(struct ib_cq *cq, void *context)
 {
 	struct raw_end *end = context;
