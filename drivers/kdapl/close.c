@@ -11,8 +11,8 @@
  * DREQ   ours is under way, the QP still acknowledges. On DREP, on a DREQ that
  *        crosses ours, or at the deadline: FLUSH.
  * GRACE  the peer's DREQ came first and takes the place of ours. New requests
- *        are held back; posted ones get drep_grace_ms. Then the DREP, and
- *        FLUSH.
+ *        are held back; posted ones get drep_grace_ms, but no longer than the
+ *        deadline of a dat_ep_disconnect(). Then the DREP, and FLUSH.
  * DOUBT  a request was flushed while connected: the responder of a failed
  *        access notices only so. If the CM does not say DISCONNECTED within a
  *        second, it is BROKEN.
@@ -121,11 +121,25 @@ static void close_start_grace(struct dat_ep *ep)
 	kdapl_flush_mark(ep);
 }
 
+/* The grace runs no longer than a disconnect of the consumer's may take. */
+static unsigned long close_grace_end(struct dat_ep *ep)
+{
+	unsigned long end = ep->phase_deadline;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	if (ep->state == DAT_EP_STATE_DISCONNECT_PENDING &&
+	    time_before(ep->deadline, end))
+		end = ep->deadline;
+	spin_unlock_irqrestore(&ep->lock, flags);
+	return end;
+}
+
 /* Requests from before the DREQ are done; those held back do not count. */
 static bool close_grace_over(struct dat_ep *ep)
 {
 	return (s32)(READ_ONCE(ep->req.tail) - ep->hold_head) >= 0 ||
-	       time_after_eq(jiffies, ep->phase_deadline);
+	       time_after_eq(jiffies, close_grace_end(ep));
 }
 
 /* Ends a connection at once, telling the peer. */
@@ -304,8 +318,9 @@ unsigned long kdapl_close_next_look(struct dat_ep *ep)
 		next = ep->deadline;
 		break;
 	case KDAPL_CLOSE_GRACE:
-		next = time_before(poll, ep->phase_deadline) ?
-		       poll : ep->phase_deadline;
+		next = close_grace_end(ep);
+		if (time_before(poll, next))
+			next = poll;
 		break;
 	case KDAPL_CLOSE_DOUBT:
 		next = ep->phase_deadline;

@@ -14,6 +14,7 @@
 #include "compat.h"
 #include "debugfs.h"
 #include "fault.h"
+#include "kunit.h"
 #include "registry.h"
 #include "upcall.h"
 #include "watchdog.h"
@@ -26,10 +27,14 @@ module_param_named(disconnect_timeout_ms, kdapl_disconnect_timeout_ms, uint,
 MODULE_PARM_DESC(disconnect_timeout_ms,
 		 "Milliseconds that a disconnect may take, from the call (default 5000)");
 
+KDAPL_EXPORT_FOR_TEST(kdapl_disconnect_timeout_ms);
+
 unsigned int kdapl_drep_grace_ms = 500;
 module_param_named(drep_grace_ms, kdapl_drep_grace_ms, uint, 0644);
 MODULE_PARM_DESC(drep_grace_ms,
 		 "Milliseconds that posted requests may take once the peer disconnects (default 500)");
+
+KDAPL_EXPORT_FOR_TEST(kdapl_drep_grace_ms);
 
 unsigned int kdapl_flush_timeout_ms = 1000;
 module_param_named(flush_timeout_ms, kdapl_flush_timeout_ms, uint, 0644);

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How long the steps of a close may take: each ends when what it waits for has
+ * come, and at its deadline if it does not come. The deadlines of a case are
+ * either far beyond the patience of a test or long over when it ends.
+ */
+#include <linux/module.h>
+
+#include "../../drivers/kdapl/ep.h"
+#include "../../drivers/kdapl/main.h"
+#include "kit.h"
+
+#define EV(name)	DAT_CONNECTION_EVENT_##name
+
+enum {
+	SHORT_MS = 50,
+	LONG_MS = 600 * MSEC_PER_SEC,	/* beyond KIT_PATIENCE */
+};
+
+static struct {
+	unsigned int disconnect;
+	unsigned int grace;
+} close_time_saved;
+
+static int close_time_init(struct kunit *test)
+{
+	close_time_saved.disconnect = kdapl_disconnect_timeout_ms;
+	close_time_saved.grace = kdapl_drep_grace_ms;
+	kdapl_disconnect_timeout_ms = LONG_MS;
+	kdapl_drep_grace_ms = LONG_MS;
+	return kit_init(test);
+}
+
+static void close_time_exit(struct kunit *test)
+{
+	kit_exit(test);
+	kdapl_disconnect_timeout_ms = close_time_saved.disconnect;
+	kdapl_drep_grace_ms = close_time_saved.grace;
+}
+
+/* Connected, with a send that the device has; from here on the CM is the test's. */
+static struct dat_evd *close_time_pair(struct kunit *test,
+				       struct kit_pair *pair)
+{
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+
+	kit_pair(test, pair, evd, evd, 4);
+	fake_cm_script.no_connect = true;
+	KUNIT_ASSERT_EQ(test, kit_post_send(pair->client, 1, 0), 0);
+	return evd;
+}
+
+static void close_time_dreq(struct kunit *test, struct kit_pair *pair)
+{
+	KUNIT_ASSERT_EQ(test, fake_cm_event(pair->client->id,
+					    RDMA_CM_EVENT_DISCONNECTED, 0, NULL,
+					    0), 0);
+}
+
+static void close_time_expect(struct kunit *test, struct dat_evd *evd,
+			      unsigned long cookie,
+			      enum dat_dto_completion_status status)
+{
+	struct dat_dto_completion_event_data *dto;
+	struct dat_event event;
+
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), 0);
+	dto = &event.event_data.dto_completion_event_data;
+	KUNIT_EXPECT_EQ(test, (unsigned long)dto->user_cookie.as_index, cookie);
+	KUNIT_EXPECT_EQ(test, (int)dto->status, (int)status);
+}
+
+/*
+ * The peer's DREQ waits for our send, and for nothing that we post later. The
+ * consumer does not dequeue.
+ */
+static void kdapl_close_time_grace(struct kunit *test)
+{
+	struct kit_pair pair;
+	struct dat_evd *evd = close_time_pair(test, &pair);
+	struct ib_qp *qp = kit_qp(pair.client);
+	struct dat_event event;
+
+	close_time_dreq(test, &pair);
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, kit_post_send(pair.client, 2, 0), 0);
+	KUNIT_EXPECT_EQ(test, fake_qp_posted(qp, true), 1U);
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 0U);
+	KUNIT_EXPECT_EQ(test, (int)fake_qp_state(qp), (int)IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(pair.conn_evd, &event), -EAGAIN);
+
+	fake_qp_complete(qp, true, 1, IB_WC_SUCCESS);
+	KIT_EXPECT_EVENT(test, pair.conn_evd, EV(DISCONNECTED));
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 1U);
+	close_time_expect(test, evd, 1, DAT_DTO_SUCCESS);
+	close_time_expect(test, evd, 2, DAT_DTO_ERR_FLUSHED);
+}
+
+/* The send never ends: the grace does. */
+static void kdapl_close_time_grace_over(struct kunit *test)
+{
+	struct kit_pair pair;
+	struct dat_evd *evd;
+
+	kdapl_drep_grace_ms = SHORT_MS;
+	evd = close_time_pair(test, &pair);
+	close_time_dreq(test, &pair);
+	KIT_EXPECT_EVENT(test, pair.conn_evd, EV(DISCONNECTED));
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 1U);
+	close_time_expect(test, evd, 1, DAT_DTO_ERR_FLUSHED);
+}
+
+/* Our own disconnect, then the peer's; a long grace does not lengthen ours. */
+static void kdapl_close_time_dreq_behind(struct kunit *test)
+{
+	struct kit_pair pair;
+	struct dat_evd *evd;
+
+	kdapl_disconnect_timeout_ms = SHORT_MS;
+	evd = close_time_pair(test, &pair);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.client,
+						DAT_CLOSE_GRACEFUL_FLAG), 0);
+	close_time_dreq(test, &pair);
+	KIT_EXPECT_EVENT(test, pair.conn_evd, EV(DISCONNECTED));
+	close_time_expect(test, evd, 1, DAT_DTO_ERR_FLUSHED);
+}
+
+/* The same the other way round: asked for while the grace runs. */
+static void kdapl_close_time_dreq_before(struct kunit *test)
+{
+	struct kit_pair pair;
+	struct dat_evd *evd;
+
+	kdapl_disconnect_timeout_ms = SHORT_MS;
+	evd = close_time_pair(test, &pair);
+	close_time_dreq(test, &pair);
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.client,
+						DAT_CLOSE_GRACEFUL_FLAG), 0);
+	KIT_EXPECT_EVENT(test, pair.conn_evd, EV(DISCONNECTED));
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 1U);
+	close_time_expect(test, evd, 1, DAT_DTO_ERR_FLUSHED);
+}
+
+/* Nor does a short one of ours shorten a grace that nobody asked to end. */
+static void kdapl_close_time_grace_alone(struct kunit *test)
+{
+	struct kit_pair pair;
+	struct dat_event event;
+
+	kdapl_disconnect_timeout_ms = 0;
+	close_time_pair(test, &pair);
+	close_time_dreq(test, &pair);
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(pair.conn_evd, &event), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 0U);
+	fake_qp_complete(kit_qp(pair.client), true, 1, IB_WC_SUCCESS);
+	KIT_EXPECT_EVENT(test, pair.conn_evd, EV(DISCONNECTED));
+}
+
+/* The send never ends: at the deadline the DREQ goes all the same. */
+static void kdapl_close_time_drain_over(struct kunit *test)
+{
+	struct kit_pair pair;
+	struct dat_evd *evd;
+
+	kdapl_disconnect_timeout_ms = SHORT_MS;
+	evd = close_time_pair(test, &pair);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.client,
+						DAT_CLOSE_GRACEFUL_FLAG), 0);
+	KIT_EXPECT_EVENT(test, pair.conn_evd, EV(DISCONNECTED));
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 1U);
+	close_time_expect(test, evd, 1, DAT_DTO_ERR_FLUSHED);
+}
+
+/* The send ends, undequeued; the peer never answers. */
+static void kdapl_close_time_no_drep(struct kunit *test)
+{
+	struct kit_pair pair;
+	struct dat_evd *evd;
+
+	kdapl_disconnect_timeout_ms = 10 * SHORT_MS;
+	evd = close_time_pair(test, &pair);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(pair.client,
+						DAT_CLOSE_GRACEFUL_FLAG), 0);
+	fake_qp_complete(kit_qp(pair.client), true, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test,
+			  KIT_WAIT(fake_cm_count(FAKE_CM_DISCONNECT) == 1));
+	KIT_EXPECT_EVENT(test, pair.conn_evd, EV(DISCONNECTED));
+	close_time_expect(test, evd, 1, DAT_DTO_SUCCESS);
+}
+
+static struct kunit_case kdapl_close_time_cases[] = {
+	KUNIT_CASE(kdapl_close_time_grace),
+	KUNIT_CASE(kdapl_close_time_grace_over),
+	KUNIT_CASE(kdapl_close_time_dreq_behind),
+	KUNIT_CASE(kdapl_close_time_dreq_before),
+	KUNIT_CASE(kdapl_close_time_grace_alone),
+	KUNIT_CASE(kdapl_close_time_drain_over),
+	KUNIT_CASE(kdapl_close_time_no_drep),
+	{}
+};
+
+static struct kunit_suite kdapl_close_time_suite = {
+	.name = "kdapl_close_time",
+	.init = close_time_init,
+	.exit = close_time_exit,
+	.test_cases = kdapl_close_time_cases,
+};
+
+kunit_test_suite(kdapl_close_time_suite);
+
+MODULE_DESCRIPTION("Suite: deadlines of ending connections");
+MODULE_IMPORT_NS(KDAPL_KUNIT);
+MODULE_LICENSE("GPL");
