@@ -10,6 +10,13 @@
 
 #include "raw.h"
 
+enum {
+	/* Of a QP that we drive: 0.64 ms, and 4 tries in 1.1 s. */
+	APART_RNR_TIMER = 12,
+	APART_ACK_TIMEOUT = 16,
+	APART_RETRY = 3,
+};
+
 static const struct rdma_conn_param raw_param = {
 	.responder_resources = 1,
 	.initiator_depth = 1,
@@ -29,6 +36,57 @@ static struct sockaddr_storage with_port(const struct sockaddr_storage *addr,
 	return out;
 }
 
+/* An iWARP provider moves the QP itself. */
+static bool is_iwarp(struct raw *raw)
+{
+	return rdma_protocol_iwarp(raw->id->device, raw->id->port_num);
+}
+
+static int create_apart(struct raw *raw, struct ib_qp_init_attr *init)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = raw->id->port_num,
+	};
+	int mask = IB_QP_STATE | IB_QP_PORT | IB_QP_ACCESS_FLAGS;
+	struct ib_qp *qp;
+
+	qp = ib_create_qp(raw->pd, init);
+	if (IS_ERR(qp))
+		return PTR_ERR(qp);
+	raw->qp = qp;
+	if (!is_iwarp(raw))
+		mask |= IB_QP_PKEY_INDEX;
+	/* Receives can be posted from here on. */
+	return ib_modify_qp(qp, &attr, mask);
+}
+
+/* To RTS, with what the id knows of the peer. */
+static int connect_apart(struct raw *raw)
+{
+	static const enum ib_qp_state states[] = {
+		IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS,
+	};
+	unsigned int i;
+	int ret = 0;
+
+	if (!raw->apart || is_iwarp(raw))
+		return 0;
+	for (i = 0; !ret && i < ARRAY_SIZE(states); i++) {
+		struct ib_qp_attr attr = { .qp_state = states[i] };
+		int mask = 0;
+
+		ret = rdma_init_qp_attr(raw->id, &attr, &mask);
+		if (ret)
+			break;
+		attr.min_rnr_timer = APART_RNR_TIMER;
+		attr.timeout = APART_ACK_TIMEOUT;
+		attr.retry_cnt = APART_RETRY;
+		ret = ib_modify_qp(raw->qp, &attr, mask);
+	}
+	return ret;
+}
+
 static int create_qp(struct raw *raw)
 {
 	struct ib_device *dev = raw->id->device;
@@ -45,6 +103,7 @@ static int create_qp(struct raw *raw)
 	};
 	struct ib_pd *pd;
 	struct ib_cq *cq;
+	int ret;
 
 	pd = ib_alloc_pd(dev, 0);
 	if (IS_ERR(pd))
@@ -60,13 +119,21 @@ static int create_qp(struct raw *raw)
 	raw->recv_cq = cq;
 	attr.send_cq = raw->send_cq;
 	attr.recv_cq = raw->recv_cq;
-	return rdma_create_qp(raw->id, pd, &attr);
+	if (raw->apart)
+		return create_apart(raw, &attr);
+	ret = rdma_create_qp(raw->id, pd, &attr);
+	if (!ret)
+		raw->qp = raw->id->qp;
+	return ret;
 }
 
 static void destroy_qp(struct raw *raw)
 {
-	if (raw->id && raw->id->qp)
+	if (raw->qp && raw->apart)
+		ib_destroy_qp(raw->qp);
+	else if (raw->qp)
 		rdma_destroy_qp(raw->id);
+	raw->qp = NULL;
 	/* rxe's destroy does not wait for a callback that is under way. */
 	if (raw->recv_cq && raw->comp)
 		msleep(50);
@@ -100,7 +167,11 @@ static int take_request(struct raw *listener, struct rdma_cm_id *id)
 	if (!ret && child->ready)
 		ret = child->ready(child);
 	if (!ret)
+		ret = connect_apart(child);
+	if (!ret) {
+		param.qp_num = child->qp->qp_num;
 		ret = rdma_accept(id, &param);
+	}
 	if (ret) {
 		destroy_qp(child);
 		child->id = NULL;
@@ -108,16 +179,51 @@ static int take_request(struct raw *listener, struct rdma_cm_id *id)
 	return ret;
 }
 
+/* The answer to a DREQ, or to one that crossed ours. */
+static void answer_work(struct work_struct *work)
+{
+	struct raw *raw = container_of(to_delayed_work(work), struct raw,
+				       answer);
+
+	if (raw->last_words)
+		raw->last_words(raw);
+	rdma_disconnect(raw->id);
+}
+
+static void disconnected(struct raw *raw, struct rdma_cm_id *id)
+{
+	if (raw->dreq)
+		raw->dreq(raw);
+	if (raw->answer_ms)
+		schedule_delayed_work(&raw->answer,
+				      msecs_to_jiffies(raw->answer_ms));
+	else
+		rdma_disconnect(id);
+}
+
+/* The id does not own the QP, so it leaves the rest of connecting to us. */
+static int connect_response(struct raw *raw)
+{
+	int ret;
+
+	ret = connect_apart(raw);
+	return ret ? ret : rdma_accept(raw->id, NULL);
+}
+
 /* A status other than 0 has the id destroyed: only for refused children. */
 static int handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
+	enum rdma_cm_event_type what = event->event;
 	struct raw *raw = id->context;
 	int ret = 0;
 
-	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+	if (what == RDMA_CM_EVENT_CONNECT_REQUEST)
 		ret = take_request(raw, id);
-	if (event->event == RDMA_CM_EVENT_DISCONNECTED)
-		rdma_disconnect(id);
+	if (what == RDMA_CM_EVENT_CONNECT_RESPONSE)
+		what = connect_response(raw) ? RDMA_CM_EVENT_CONNECT_ERROR :
+					       RDMA_CM_EVENT_ESTABLISHED;
+	if (what == RDMA_CM_EVENT_DISCONNECTED)
+		disconnected(raw, id);
 
 	raw->status = event->status;
 	raw->pdata_len = min_t(int, event->param.conn.private_data_len,
@@ -127,7 +233,7 @@ static int handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		raw->pdata_len = 0;
 	memcpy(raw->pdata, event->param.conn.private_data, raw->pdata_len);
 	/* Pairs with raw_wait(): what was noted goes with the event. */
-	smp_store_release(&raw->event, event->event);
+	smp_store_release(&raw->event, what);
 	wake_up(&raw->wait);
 	return ret;
 }
@@ -138,6 +244,7 @@ void raw_init(struct raw *raw)
 	raw->event = -1;
 	raw->depth = 64;
 	init_waitqueue_head(&raw->wait);
+	INIT_DELAYED_WORK(&raw->answer, answer_work);
 }
 
 static bool raw_failed(int event)
@@ -230,6 +337,7 @@ int raw_connect(struct raw *raw, const struct sockaddr_storage *from,
 	if (!ret) {
 		param.private_data = pdata;
 		param.private_data_len = len;
+		param.qp_num = raw->qp->qp_num;
 		ret = rdma_connect(id, &param);
 	}
 	if (ret)
@@ -237,13 +345,22 @@ int raw_connect(struct raw *raw, const struct sockaddr_storage *from,
 	return ret;
 }
 
-/* The id goes first: no handler runs after it, and it refers to the QP. */
 void raw_close(struct raw *raw)
 {
 	if (!raw->id)
 		return;
+	/* From here on no handler leaves anything to the work. */
+	rdma_lock_handler(raw->id);
+	raw->answer_ms = 0;
+	rdma_unlock_handler(raw->id);
+	cancel_delayed_work_sync(&raw->answer);
+
 	rdma_disconnect(raw->id);
-	destroy_qp(raw);
+	if (!raw->apart)
+		destroy_qp(raw);
+	/* iw_cm has a reference on the QP that goes with the id. */
 	rdma_destroy_id(raw->id);
+	if (raw->apart)
+		destroy_qp(raw);
 	raw->id = NULL;
 }

@@ -9,6 +9,7 @@
 #include <linux/socket.h>
 #include <linux/types.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 #include <rdma/rdma_cm.h>
 
 enum {
@@ -30,6 +31,12 @@ enum {
  * @comp: completion handler of @recv_cq, or NULL
  * @comp_context: its context
  * @ready: posts the first receives, before the connection is there, or NULL
+ * @qp: the QP
+ * @apart: the QP is not the id's: rdma_disconnect() leaves it alone
+ * @dreq: called in the handler of a DISCONNECTED event, or NULL
+ * @answer_ms: how long after that event the DREP goes, 0 = at once
+ * @last_words: called before a DREP that goes later, or NULL
+ * @answer: sends that
  */
 struct raw {
 	struct rdma_cm_id *id;
@@ -46,6 +53,12 @@ struct raw {
 	ib_comp_handler comp;
 	void *comp_context;
 	int (*ready)(struct raw *raw);
+	struct ib_qp *qp;
+	bool apart;
+	void (*dreq)(struct raw *raw);
+	unsigned int answer_ms;
+	void (*last_words)(struct raw *raw);
+	struct delayed_work answer;
 	struct ib_pd *pd;
 	struct ib_cq *send_cq;
 	struct ib_cq *recv_cq;
