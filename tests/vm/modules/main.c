@@ -35,6 +35,9 @@ static const struct {
 	{ "grace_over", vmtest_grace_over },
 	{ "last_send", vmtest_last_send },
 	{ "last_send_owned", vmtest_last_send_owned },
+	{ "mass_open", vmtest_mass_open },
+	{ "mass_end", vmtest_mass_end },
+	{ "mass_close", vmtest_mass_close },
 	{ "mem_atomic", vmtest_mem_atomic },
 	{ "mem_kinds", vmtest_mem_kinds },
 	{ "mem_limit", vmtest_mem_limit },
@@ -123,6 +126,7 @@ static int __init vmtest_init(void)
 static void __exit vmtest_exit(void)
 {
 	debugfs_remove(vmtest_dir);
+	vmtest_mass_exit();
 	kfree(vmtest.report);
 }
 

@@ -18,6 +18,9 @@ void vmtest_grace(struct vmtest *t);
 void vmtest_grace_over(struct vmtest *t);
 void vmtest_last_send(struct vmtest *t);
 void vmtest_last_send_owned(struct vmtest *t);
+void vmtest_mass_open(struct vmtest *t);
+void vmtest_mass_end(struct vmtest *t);
+void vmtest_mass_close(struct vmtest *t);
 void vmtest_mem_atomic(struct vmtest *t);
 void vmtest_mem_kinds(struct vmtest *t);
 void vmtest_mem_limit(struct vmtest *t);
@@ -32,5 +35,8 @@ void vmtest_reject(struct vmtest *t);
 void vmtest_sp(struct vmtest *t);
 void vmtest_srq(struct vmtest *t);
 void vmtest_stress(struct vmtest *t);
+
+/* What a script has left behind. */
+void vmtest_mass_exit(void);
 
 #endif /* _VMTEST_TESTS_H */

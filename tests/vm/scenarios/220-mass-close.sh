@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=dash
+# transports: rxe siw
+# unproven: rxe
+# timeout: 600
+# load: kdapl kdapl_vmtest
+#
+# Many endpoints that end together: every end comes, once and last, nothing stays
+# behind, no thread is made for each, and an endpoint takes no longer when there
+# are many. Fewer of them on the kernel with KASAN; 1,000 on any with
+#
+#	make test KERNEL=stock UNPROVEN=1 ONLY=220-mass-close
+
+. /lib/kdapl/lib.sh
+. /scenarios/vmtest.sh
+
+KDAPL=/sys/kernel/debug/kdapl
+few=50 many=500
+if debug_kernel; then
+	few=20 many=100
+fi
+
+# endpoints: of all IAs, by debugfs
+endpoints()
+{
+	cat $KDAPL/*/eps | grep -cv '^ep'
+}
+
+# per_endpoint <what>: the microseconds that the last report says
+per_endpoint()
+{
+	sed -n "s/^# $1: .* per endpoint us \([0-9]*\)\$/\1/p" $VMTEST/report
+}
+
+# sends <kind>: what each near endpoint has under way. rxe of 6.1 may touch a packet
+# once more that a QP on its way to error has freed (Documentation/endpoints.rst).
+# KASAN sees that, so there nothing comes while a QP goes to error.
+sends()
+{
+	case $TRANSPORT-$1 in
+	rxe-abrupt | rxe-freed | rxe-closed)
+		if debug_kernel; then
+			echo 0
+			return
+		fi
+		;;
+	esac
+	echo 1
+}
+
+# round <kind> <pairs>: sets create, connect, ended and freed, in microseconds
+round()
+{
+	vmtest mass_open "pairs=$2"
+	create=$(per_endpoint create) connect=$(per_endpoint connect)
+	check_eq "$1, $2 pairs: endpoints in debugfs" "$(endpoints)" $((2 * $2))
+	[ "$1" != removed ] || check "$1, $2 pairs: rdma link delete" del_rdma $TRANSPORT 1
+	vmtest mass_end "kind=$1" "sends=$(sends "$1")"
+	ended=$(per_endpoint end) freed=$(per_endpoint free)
+	check_eq "$1, $2 pairs: endpoints left in debugfs" "$(endpoints)" 0
+	vmtest mass_close
+	check "$1, $2 pairs: nothing left in debugfs" \
+		test -z "$(ls $KDAPL)"
+	[ "$1" != removed ] || need add_rdma $TRANSPORT 1
+}
+
+# add <few|many>: to the sums of all kinds, since a single time is noisy
+add()
+{
+	for what in create connect ended freed; do
+		eval "[ -n \"\$$what\" ]" || not_ok "$kind: the time to $what" "not reported"
+		eval "${what}_$1=\$((\${${what}_$1:-0} + \${$what:-0}))"
+	done
+}
+
+kinds=0
+for kind in graceful abrupt peer freed closed removed; do
+	step "$kind"
+	round $kind $few
+	add few
+	round $kind $many
+	add many
+	kinds=$((kinds + 1))
+done
+
+# Emulated machines are noisy, so with a margin.
+for what in create connect ended freed; do
+	eval "few_us=\$((${what}_few / kinds)) many_us=\$((${what}_many / kinds))"
+	check "$what: $many_us us an endpoint of many, $few_us of few" \
+		test "$many_us" -le $((3 * few_us + 300))
+done
