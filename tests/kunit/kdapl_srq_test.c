@@ -86,6 +86,39 @@ static void kdapl_srq_args(struct kunit *test)
 	srq_expect(test, sk->srq, 0, 0);
 }
 
+/*
+ * A device that refuses long lists is asked for short ones, once. Only when it
+ * refuses these too does the call fail, and then nothing is left of it.
+ */
+static void kdapl_srq_device_refuses(struct kunit *test)
+{
+	struct dat_srq_attr attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	struct srq_kit *sk = srq_kit(test);
+	struct kit *kit = to_kit(test);
+	struct dat_srq *srq = NULL;
+	struct dat_ep *ep = NULL;
+	int live = fake_hca_live_total();
+
+	fake_hca_fail(FAKE_CREATE_SRQ, 1, 2, -EIO);
+	KUNIT_EXPECT_EQ(test, dat_srq_create(kit->ia, kit->pz, &attr, &srq),
+			-EIO);
+	KUNIT_EXPECT_NULL(test, srq);
+	KUNIT_EXPECT_EQ(test, fake_hca_live_total(), live);
+	fake_hca_fail(FAKE_CREATE_SRQ, 1, 1, -EIO);
+	KUNIT_ASSERT_EQ(test, dat_srq_create(kit->ia, kit->pz, &attr, &srq), 0);
+	KUNIT_EXPECT_EQ(test, dat_srq_free(srq), 0);
+
+	fake_hca_fail(FAKE_CREATE_QP, 1, 2, -EIO);
+	KUNIT_EXPECT_EQ(test, srq_ep(sk, evd, 1, &ep), -EIO);
+	KUNIT_EXPECT_NULL(test, ep);
+	KUNIT_EXPECT_EQ(test, evd->reserved, 0U);
+	KUNIT_EXPECT_EQ(test, fake_hca_live_total(), live);
+	fake_hca_fail(FAKE_CREATE_QP, 1, 1, -EIO);
+	KUNIT_ASSERT_EQ(test, srq_ep(sk, evd, 1, &ep), 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_free(ep), 0);
+}
+
 /* Buffers go to whoever gets a message, and the event says to whom. */
 static void kdapl_srq_shared(struct kunit *test)
 {
@@ -270,6 +303,7 @@ static void kdapl_srq_low_watermark(struct kunit *test)
 
 static struct kunit_case kdapl_srq_cases[] = {
 	KUNIT_CASE(kdapl_srq_args),
+	KUNIT_CASE(kdapl_srq_device_refuses),
 	KUNIT_CASE(kdapl_srq_shared),
 	KUNIT_CASE(kdapl_srq_credits),
 	KUNIT_CASE(kdapl_srq_reservation),
