@@ -255,6 +255,25 @@ static void kdapl_rmr_read_ends(struct kunit *test)
 	read_expect(t, 0, DAT_DTO_ERR_FLUSHED);
 }
 
+/* The QP is gone, as it did not flush: what is posted now kdapl flushes itself. */
+static void kdapl_rmr_read_without_qp(struct kunit *test)
+{
+	struct rmr_test *t = rmr_init(test, 4);
+	struct dat_ep *ep = t->mem->ep;
+	u32 key;
+
+	KUNIT_ASSERT_EQ(test, rmr_bind(t, 0, 64, &key), 0);
+	rmr_expect(t, DAT_RMR_BIND_SUCCESS);
+	fake_script.flush = FAKE_FLUSH_NEVER;
+	KUNIT_ASSERT_EQ(test, kit_post_send(ep, 1, 0), 0);
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), 0);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(kit_state(ep) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_EQ(test, kit_drain(t->mem->req), 1U);
+	KUNIT_EXPECT_EQ(test, read_to(t, ep, read_addr(t, 0), 8, key, 8), 0);
+	read_expect(t, 0, DAT_DTO_ERR_FLUSHED);
+}
+
 static void kdapl_rmr_read_removal(struct kunit *test)
 {
 	struct rmr_test *t = rmr_init(test, 4);
@@ -275,6 +294,7 @@ static struct kunit_case kdapl_rmr_read_cases[] = {
 	KUNIT_CASE(kdapl_rmr_read_privilege),
 	KUNIT_CASE(kdapl_rmr_read_elsewhere),
 	KUNIT_CASE(kdapl_rmr_read_ends),
+	KUNIT_CASE(kdapl_rmr_read_without_qp),
 	KUNIT_CASE(kdapl_rmr_read_removal),
 	{}
 };
