@@ -8,7 +8,7 @@
 # there is as much memory as before; and 1,000 connections that end while it has
 # mappings under way, after which no registration is in a state that it should not
 # be in. The kernel with KASAN does 100 of them; all on Debian's own, with
-# KERNEL=stock.
+# KERNEL_VARIANT=stock.
 
 . /lib/kdapl/lib.sh
 . /scenarios/vmtest.sh
