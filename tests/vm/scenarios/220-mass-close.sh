@@ -17,7 +17,7 @@
 KDAPL=/sys/kernel/debug/kdapl
 few=50 many=500
 if debug_kernel; then
-	few=20 many=100
+	few=15 many=75
 fi
 
 # endpoints: of all IAs, by debugfs
