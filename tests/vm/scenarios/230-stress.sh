@@ -32,8 +32,8 @@ fault()
 	check "fault '$1' is counted as $2" test "$(stress_number "$2")" -gt 0
 	step "$(sed -n "s/^# \($2: .*\)/\1/p" $VMTEST/report | head -n 1)"
 }
-fault event lost 10
-fault wakeup lost 15
+fault event lost 90
+fault wakeup lost 90
 fault leak leaked 2
 fault stuck stuck 10
 
