@@ -68,6 +68,9 @@ static int batch_post_locked(struct kdapl_queue *queue,
 	for (i = 0; i < n; i++)
 		frs[i]->inv.next = NULL;
 	queue->suppressed = ret ? queue->suppressed + posted : 0;
+	/* The one that was to prove these done is not among them. */
+	if (unlikely(ret && posted))
+		kdapl_queue_post_marker_locked(queue);
 	return posted ?: ret;
 }
 
@@ -104,10 +107,9 @@ int kdapl_frmr_end_batch(struct dat_ep *ep, struct kdapl_frmr **frs, int n,
 	ret = batch_collect_locked(queue, ep, frs, n);
 	if (ret > 0)
 		ret = batch_post_locked(queue, frs, ret);
-	if (ret >= 0) {
-		*evd = queue->evd;
-		kdapl_obj_get(&queue->evd->obj);
-	}
+	/* Also if none was posted: registrations may still be on their way. */
+	*evd = queue->evd;
+	kdapl_obj_get(&queue->evd->obj);
 out_unlock:
 	spin_unlock_irqrestore(&queue->post_lock, flags);
 	return ret;

@@ -144,7 +144,9 @@ static int frmr_send_both_locked(struct kdapl_queue *queue, struct kdapl_wr *wr,
 	queue->posted--;
 	atomic_dec(&fr->posted);
 	if (bad != &old->inv) {
+		/* Its completion would have come with the other's. */
 		queue->suppressed++;
+		kdapl_queue_post_marker_locked(queue);
 		return ret;
 	}
 	kdapl_queue_retract_locked(queue);

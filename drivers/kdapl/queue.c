@@ -188,7 +188,7 @@ static struct kdapl_wr *queue_internal_locked(struct kdapl_queue *queue, u8 op,
 	return wr;
 }
 
-int kdapl_queue_post_marker(struct kdapl_queue *queue)
+int kdapl_queue_post_marker_locked(struct kdapl_queue *queue)
 {
 	struct ib_rdma_wr send = {
 		.wr.opcode = IB_WR_RDMA_WRITE,
@@ -196,13 +196,13 @@ int kdapl_queue_post_marker(struct kdapl_queue *queue)
 	};
 	struct ib_recv_wr recv = {};
 	struct kdapl_wr *wr;
-	unsigned long flags;
-	int ret = -ENOSPC;
+	int ret;
 
-	spin_lock_irqsave(&queue->post_lock, flags);
+	lockdep_assert_held(&queue->post_lock);
+
 	wr = queue_internal_locked(queue, KDAPL_OP_MARKER, NULL);
 	if (!wr)
-		goto out_unlock;
+		return -ENOSPC;
 
 	if (queue->request) {
 		send.wr.wr_id = (uintptr_t)wr;
@@ -218,7 +218,16 @@ int kdapl_queue_post_marker(struct kdapl_queue *queue)
 		kdapl_queue_retract_locked(queue);
 	else if (queue->request)
 		queue->suppressed = 0;
-out_unlock:
+	return ret;
+}
+
+int kdapl_queue_post_marker(struct kdapl_queue *queue)
+{
+	unsigned long flags;
+	int ret;
+
+	spin_lock_irqsave(&queue->post_lock, flags);
+	ret = kdapl_queue_post_marker_locked(queue);
 	spin_unlock_irqrestore(&queue->post_lock, flags);
 	return ret;
 }

@@ -180,6 +180,8 @@ void kdapl_queue_set_gate_locked(struct kdapl_queue *queue,
  * owns the QP. -ENOSPC: the last ones are not home yet.
  */
 int kdapl_queue_post_marker(struct kdapl_queue *queue);
+/* The same under the post lock. */
+int kdapl_queue_post_marker_locked(struct kdapl_queue *queue);
 /* The same for IB_WR_REG_MR; the completion finds @lmr in the context. */
 int kdapl_queue_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr,
 			 u32 key, int access);
