@@ -56,6 +56,25 @@ static void kdapl_pool_faults_strict_disconnected(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_fmr_pool_destroy(t->pool), 0);
 }
 
+/* None is posted, and nobody has fetched the end of the registration. */
+static void kdapl_pool_faults_flush_unposted(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 32);
+	struct dat_fmr *fmr;
+	u32 key;
+
+	pool_create(t, t->mem->ep);
+	fmr = pool_map(t, 0);
+	key = fmr->rmr_context;
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!fake_qp_posted(t->mem->qp, true)));
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	fake_hca_fail(FAKE_POST_SEND, 1, 1, -ENOMEM);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_flush(t->pool), 0);
+	KUNIT_EXPECT_EQ(test, fake_hca_fail_left(), 0U);
+	KUNIT_EXPECT_FALSE(test, fake_mr_valid(key));
+	KUNIT_EXPECT_EQ(test, t->pool->num_clean, 4);
+}
+
 /* All credits are held by events that the flushing thread should dequeue. */
 static void kdapl_pool_faults_flush_full_queue(struct kunit *test)
 {
@@ -148,6 +167,7 @@ static void kdapl_pool_faults_removal(struct kunit *test)
 static struct kunit_case kdapl_pool_faults_cases[] = {
 	KUNIT_CASE(kdapl_pool_faults_bound_enforced),
 	KUNIT_CASE(kdapl_pool_faults_strict_disconnected),
+	KUNIT_CASE(kdapl_pool_faults_flush_unposted),
 	KUNIT_CASE(kdapl_pool_faults_flush_full_queue),
 	KUNIT_CASE(kdapl_pool_faults_flushed_registration),
 	KUNIT_CASE(kdapl_pool_faults_remote_invalidation),
