@@ -44,7 +44,7 @@ leaked=$(stress_number leaked)
 stuck=$(stress_number stuck)
 
 # What else there may be: in debugfs, in the log, in memory.
-left=$(find /sys/kernel/debug/kdapl -mindepth 1 -type d | wc -l)
+left=$(find /sys/kernel/debug/kdapl -mindepth 2 -name eps | wc -l)
 check_eq "no IA is left in debugfs" "$left" 0
 leaked=$((leaked + left))
 log_checkpoint
