@@ -129,9 +129,11 @@ static int pool_register(struct dat_fmr_pool *pool, struct kdapl_pool_fmr *pf,
 		.va_type = address ? DAT_VA_TYPE_VA : DAT_VA_TYPE_ZB,
 		.va = address,
 	};
+	/* The consumer hears of a failure by the end of the connection. */
 	struct kdapl_frmr_req req = {
 		.flags = DAT_COMPLETION_SUPPRESS_FLAG,
 		.op = DAT_DTO_LMR_FMR,
+		.silent = true,
 	};
 	int ret;
 

@@ -181,6 +181,7 @@ struct kdapl_frmr_req {
 	union dat_context cookie;
 	enum dat_completion_flags flags;
 	u8 op;			/* enum dat_dtos */
+	bool silent;		/* no consumer asked for it: no event, also of a failure */
 	/* Registrations: one that is invalidated in front of it if VALID, or NULL. */
 	struct kdapl_frmr *old;
 	u64 iova;		/* registrations only, and all below */

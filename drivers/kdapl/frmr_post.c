@@ -56,6 +56,8 @@ static struct kdapl_wr *frmr_wr_locked(struct kdapl_queue *queue,
 	wr->fr = req->fr;
 	if (unlikely(req->op == DAT_DTO_BIND_MW))
 		wr->flags |= KDAPL_WR_BIND;
+	if (req->silent)
+		wr->flags |= KDAPL_WR_SILENT;
 	if (req->flags & DAT_COMPLETION_SUPPRESS_FLAG)
 		wr->flags |= KDAPL_WR_SUPPRESS;
 	if (req->flags & DAT_COMPLETION_UNSIGNALLED_FLAG)

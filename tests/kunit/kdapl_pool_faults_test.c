@@ -56,6 +56,28 @@ static void kdapl_pool_faults_strict_disconnected(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_fmr_pool_destroy(t->pool), 0);
 }
 
+/* No consumer has posted it, so none gets an event of its end. */
+static void kdapl_pool_faults_map_flushed(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 32);
+	struct dat_fmr *fmr;
+	u32 key;
+
+	pool_create(t, t->mem->ep);
+	fake_script.manual_reg = true;
+	fmr = pool_map(t, 0);
+	key = fmr->rmr_context;
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(t->mem->ep,
+						DAT_CLOSE_ABRUPT_FLAG), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(kit_state(t->mem->ep) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, kit_drain(t->mem->req), 0U);
+	KUNIT_EXPECT_FALSE(test, fake_mr_valid(key));
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_flush(t->pool), 0);
+}
+
 /* None is posted, and nobody has fetched the end of the registration. */
 static void kdapl_pool_faults_flush_unposted(struct kunit *test)
 {
@@ -167,6 +189,7 @@ static void kdapl_pool_faults_removal(struct kunit *test)
 static struct kunit_case kdapl_pool_faults_cases[] = {
 	KUNIT_CASE(kdapl_pool_faults_bound_enforced),
 	KUNIT_CASE(kdapl_pool_faults_strict_disconnected),
+	KUNIT_CASE(kdapl_pool_faults_map_flushed),
 	KUNIT_CASE(kdapl_pool_faults_flush_unposted),
 	KUNIT_CASE(kdapl_pool_faults_flush_full_queue),
 	KUNIT_CASE(kdapl_pool_faults_flushed_registration),
