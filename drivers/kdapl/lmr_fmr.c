@@ -249,8 +249,9 @@ static noinline int fmr_rest(struct dat_lmr *lmr, void *va,
  * flag, memory that cannot be registered, pieces that do not end at page ends;
  * -EPERM: the reserved LMR, or an EP of another PZ; -EOPNOTSUPP: another memory
  * type, %DAT_IB_MEM_PRIV_REMOTE_ATOMIC where the device has no atomics, or offsets
- * into memory that does not start at a page where the device needs that; -EMSGSIZE: more pages than it has room for; -EBUSY: it names memory,
- * or its invalidation has not completed; -EAGAIN: a request on it has failed and
+ * into memory that does not start at a page where the device needs that;
+ * -EMSGSIZE: more pages than it has room for; -EBUSY: it names memory, or its
+ * invalidation has not completed; -EAGAIN: a request on it has failed and
  * its MR is being replaced; -ENOSPC, and the state of the EP: as
  * dat_ep_post_send(); else the errno of the provider.
  */
