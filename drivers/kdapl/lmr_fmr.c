@@ -22,14 +22,14 @@
 #include "frmr.h"
 #include "ia.h"
 #include "lmr.h"
+#include "lmr_region.h"
 #include "queue.h"
 #include "trace.h"
 
 /* Whether it stays where it is: see region_page(). */
 static noinline bool fmr_find(struct dat_lmr *lmr, unsigned long addr)
 {
-	if (addr < PAGE_OFFSET || addr >= (unsigned long)high_memory ||
-	    !pfn_valid(PHYS_PFN(__pa(addr))))
+	if (!kdapl_region_is_linear(addr))
 		return false;
 	WRITE_ONCE(lmr->fmr_near, addr);
 	return true;

@@ -41,8 +41,7 @@ static struct page *region_page(unsigned long addr)
 {
 	if (is_vmalloc_addr((void *)addr))
 		return vmalloc_to_page((void *)addr);
-	if (addr >= PAGE_OFFSET && addr < (unsigned long)high_memory &&
-	    virt_addr_valid(addr))
+	if (kdapl_region_is_linear(addr))
 		return virt_to_page(addr);
 	return NULL;
 }

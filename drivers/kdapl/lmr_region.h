@@ -3,6 +3,7 @@
 #ifndef _KDAPL_LMR_REGION_H
 #define _KDAPL_LMR_REGION_H
 
+#include <linux/mm.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_verbs.h>
 
@@ -44,6 +45,13 @@ int kdapl_region_fill(const struct kdapl_region *region, u32 chunk,
 /* Pages that an MR of it may have: PAGE_SIZE or what the consumer's have. */
 u32 kdapl_region_page_size(const struct kdapl_region *region,
 			   const struct ib_device_attr *dev);
+
+/* An address of the kernel's linear map, with memory behind it. */
+static inline bool kdapl_region_is_linear(unsigned long addr)
+{
+	return addr >= PAGE_OFFSET && addr < (unsigned long)high_memory &&
+	       virt_addr_valid(addr);
+}
 
 static inline bool kdapl_region_is_dma(const struct kdapl_region *region)
 {
