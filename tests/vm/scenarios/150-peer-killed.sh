@@ -9,14 +9,6 @@
 . /lib/kdapl/lib.sh
 . /scenarios/rping.sh
 
-# busy <session>: pings are flowing
-busy()
-{
-	wait_until "grep -q '^pings [1-9][0-9]' $RPING/$1" 60 && return
-	cat $RPING/*
-	return 1
-}
-
 # ended <session> <words> <seconds>: with an error, with nothing lost
 ended()
 {
@@ -33,7 +25,7 @@ rping -s -a $IP1 >/tmp/rping.log 2>&1 &
 pid=$!
 need listening 7174
 need krping client name=c device=$DEV0 addr=$IP1
-need busy c
+need krping_busy c 10
 kill -9 $pid
 ended c "the server is killed" 20
 check "the client says so" test "$(krping_result c)" != 0
@@ -44,7 +36,7 @@ need krping server name=s addr=$IP1 persist=1
 need listening 7174
 rping -c -a $IP1 -I $IP0 -C 1000000 >/tmp/rping.log 2>&1 &
 pid=$!
-need busy s
+need krping_busy s 10
 kill -9 $pid
 check "the server goes on" wait_until "grep -q '^connections 1' $RPING/s" 20
 rping -c -a $IP1 -I $IP0 -C 3 -V >/tmp/rping.log 2>&1
@@ -58,7 +50,7 @@ step "the peer's device is deleted"
 need krping server name=s addr=$IP1
 need listening 7174
 need krping client name=c device=$DEV0 addr=$IP1
-need busy c
+need krping_busy c 10
 check "delete $DEV1" del_rdma "$TRANSPORT" 1
 ended c "the peer's device is deleted" 90
 check "the client says so" test "$(krping_result c)" != 0
@@ -74,7 +66,7 @@ need listening 7174
 for i in 1 2 3 4; do
 	need krping client name=c$i device=$DEV0 addr=$IP1
 	# One by one: siw's MPA timer runs while rping is busy with another.
-	need busy c$i
+	need krping_busy c$i 10
 done
 begin=$(cut -d . -f 1 /proc/uptime)
 check "delete $DEV0" del_rdma "$TRANSPORT" 0

@@ -43,14 +43,6 @@ check "then it succeeds" unload kdapl 10
 clients='1 2 3 4 5 6 7 8'
 [ "$TRANSPORT" = rxe ] || clients='1 2 3 8'
 
-# busy <session>: pings are flowing
-busy()
-{
-	wait_until "grep -q '^pings [1-9]' $RPING/$1" 60 && return
-	cat $RPING/c*
-	return 1
-}
-
 good=0
 i=0
 while [ $i -lt $rounds ]; do
@@ -61,9 +53,9 @@ while [ $i -lt $rounds ]; do
 	listening 7174 || break
 	for n in $clients; do
 		krping client name=c$n device=$DEV0 addr=$IP1 count=0 || break 2
-		[ "$TRANSPORT" = rxe ] || busy c$n || break 2
+		[ "$TRANSPORT" = rxe ] || krping_busy c$n || break 2
 	done
-	busy c8 || break
+	krping_busy c8 || break
 	# Every other time the peer dies first.
 	[ $((i % 2)) = 0 ] || kill -9 $pid
 	rmmod kdapl_rping || break

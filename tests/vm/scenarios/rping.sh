@@ -36,6 +36,14 @@ krping_verified()
 	echo "${_pings##* }"
 }
 
+# krping_busy <session> [pings]: they flow; if not, what there is is shown
+krping_busy()
+{
+	wait_until "[ \"\$(krping_pings $1)\" -ge ${2:-1} ]" 60 && return
+	cat $RPING/*
+	return 1
+}
+
 # krping_done <session> <seconds>: waits for its end
 krping_done()
 {
