@@ -8,7 +8,7 @@ INSTALL_MOD_DIR ?= updates
 
 export TEST_KERNEL ONLY JOBS V ACCEL MEM SMP KERNEL_VARIANT KERNEL_ARGS BOOT_LIMIT SILENCE_LIMIT RUN_LIMIT BOOTS PROFILE MINUTES SEED TRANSPORT
 
-.PHONY: modules modules_install clean run shell test stress bench model check dkms-install help check-kdir
+.PHONY: modules modules_install clean run shell test stress coverage bench model check dkms-install help check-kdir
 
 modules: check-kdir
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
@@ -34,6 +34,9 @@ test:
 
 stress:
 	@tests/vm/stress
+
+coverage:
+	@tests/vm/coverage
 
 bench:
 	@tests/bench/run
@@ -64,6 +67,7 @@ help:
 	@echo "  make shell            the same machine with a prompt"
 	@echo "  make test             all tests (ONLY=pattern, JOBS=n, V=1: see Documentation/testing.rst);"
 	@echo "                        KERNEL_VARIANT=kcsan: with the data race detector"
+	@echo "  make coverage         all tests again, counting which lines of kdapl.ko they reach"
 	@echo "  make stress           everything at random (MINUTES=n, SEED=n, TRANSPORT=rxe|siw)"
 	@echo
 	@echo "  make bench            cost beside raw verbs, in instructions (BOOTS=n, PROFILE=row)"
