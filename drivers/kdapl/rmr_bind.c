@@ -212,7 +212,9 @@ static void rmr_show(struct dat_rmr *rmr, struct kdapl_rmr_window *window,
  * context is good for what is posted on @ep behind the bind; with its event, an RMR
  * bind completion on the request EVD (on an EVD without that stream a DTO completion
  * of %DAT_DTO_BIND_MW), the one before is dead. A peer that uses a dead one breaks
- * its connection. Origin: DAT 2.0.
+ * its connection. The one before stays in force when the call fails, unless the
+ * provider has taken its end and not the new bind: then dat_rmr_query() soon knows no
+ * context. @rmr can be bound in either case. Origin: DAT 2.0.
  *
  * Context: any. Allocates nothing and never sleeps.
  * Return: 0; -EINVAL: NULL, an LMR of another kind or IA, a context that is not its

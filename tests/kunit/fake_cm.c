@@ -175,10 +175,12 @@ void fake_id_unlink(struct fake_id *id)
 						     RDMA_CM_EVENT_DISCONNECTED,
 						     0, NULL, NULL);
 			}
-		} else if (id->passive && !id->answered) {
+		} else if (!id->passive || !id->answered) {
+			/* What ib_cm sends for an id that goes half-way. */
 			fake_cm_queue_locked(peer, RDMA_CM_EVENT_REJECTED,
-					     IB_CM_REJ_CONSUMER_DEFINED, NULL,
-					     NULL);
+					     id->passive ?
+					     IB_CM_REJ_CONSUMER_DEFINED :
+					     IB_CM_REJ_TIMEOUT, NULL, NULL);
 		}
 	}
 	spin_unlock_irqrestore(&fake_cm_lock, flags);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Every call on an object that exists, with its n-th step failing, for every n.
- * kdapl_oom_test.c has those that create.
+ * kdapl_oom_test.c has those that create, kdapl_walk_mem_test.c memory,
+ * kdapl_paths_test.c what takes several calls and other contexts.
  */
 #include <linux/module.h>
 
