@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl: interface adapters: open, close and device removal
+ * kdapl: interface adapters: open and close
  *
  * An IA pins the module while it is open. Its memory lives until the last of its
- * objects is gone, each of which holds a reference.
- *
- * Removal: the gate is shut, calls inside are waited for, then each object gives
- * up its verbs objects, those first that others point to. The consumer's handles
- * stay, as orphans: their free calls find the gate shut, wait until the removal
- * is through, and free memory only. No action of the consumer is needed for the
- * removal to end: the one thing it waits for are calls that are inside the gate,
- * and those wait for nobody but the device.
+ * objects is gone, each of which holds a reference. ia_remove.c has its removal.
  */
 #include "ia.h"
 
@@ -433,61 +426,3 @@ int dat_ia_close(struct dat_ia *ia, enum dat_close_flags flags)
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dat_ia_close);
-
-void kdapl_ia_remove_device(struct dat_ia *ia)
-{
-	static const enum dat_handle_type sps[] = {
-		DAT_HANDLE_TYPE_RSP, DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_CSP,
-	};
-	struct kdapl_obj *obj = NULL;
-	unsigned int i;
-
-	might_sleep();
-
-	set_bit(KDAPL_IA_REMOVING, &ia->flags);
-	kdapl_ia_leave(ia);
-	wait_for_completion(&ia->idle);
-
-	kdapl_async_unregister(ia);
-
-	for (i = 0; i < ARRAY_SIZE(sps); i++)
-		while ((obj = kdapl_ia_next(ia, sps[i], obj)))
-			kdapl_sp_unlisten(container_of(obj, struct kdapl_sp,
-						       obj));
-	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_CR, obj)))
-		kdapl_cr_remove_device(container_of(obj, struct dat_cr, obj));
-
-	/* Each EP's own work does it: start them all, then wait for each. */
-	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EP, obj)))
-		kdapl_ep_kick(container_of(obj, struct dat_ep, obj),
-			      KDAPL_EP_TODO_REMOVE);
-	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EP, obj)))
-		kdapl_ep_remove_device(container_of(obj, struct dat_ep, obj));
-
-	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_RMR, obj)))
-		kdapl_rmr_remove_device(container_of(obj, struct dat_rmr, obj));
-	while ((obj = kdapl_ia_next(ia, KDAPL_HANDLE_POOL, obj)))
-		kdapl_pool_remove_device(container_of(obj, struct dat_fmr_pool,
-						      obj));
-	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_SRQ, obj)))
-		kdapl_srq_remove_device(container_of(obj, struct dat_srq, obj));
-	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_LMR, obj)))
-		kdapl_lmr_remove_device(container_of(obj, struct dat_lmr, obj));
-
-	/* The last event of the device: behind it EVDs cannot be enabled. */
-	kdapl_async_post(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, ia,
-			 DAT_IA_CATASTROPHIC_ERROR);
-	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EVD, obj)))
-		kdapl_evd_remove_device(container_of(obj, struct dat_evd, obj));
-	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_PZ, obj)))
-		kdapl_pz_remove_device(container_of(obj, struct dat_pz, obj));
-
-	/*
-	 * Nobody makes ids any more, and a consumer may never free its orphans:
-	 * they must not keep the namespace.
-	 */
-	put_net(ia->net);
-	ia->net = NULL;
-
-	complete_all(&ia->removed);
-}

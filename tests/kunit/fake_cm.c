@@ -22,6 +22,8 @@ static enum fake_cm_call cm_fail_call;
 static unsigned int cm_fail_after;
 static unsigned int cm_fail_count;
 static int cm_fail_error;
+static unsigned int cm_destroying;
+static unsigned int cm_destroying_most;
 
 int fake_cm_begin(enum fake_cm_call call)
 {
@@ -96,6 +98,22 @@ void fake_cm_last(enum fake_cm_call call, struct fake_cm_record *record)
 }
 EXPORT_SYMBOL_GPL(fake_cm_last);
 
+void fake_cm_destroying(int change)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&fake_cm_lock, flags);
+	cm_destroying += change;
+	cm_destroying_most = max(cm_destroying_most, cm_destroying);
+	spin_unlock_irqrestore(&fake_cm_lock, flags);
+}
+
+unsigned int fake_cm_destroying_most(void)
+{
+	return READ_ONCE(cm_destroying_most);
+}
+EXPORT_SYMBOL_GPL(fake_cm_destroying_most);
+
 void fake_cm_reset(void)
 {
 	unsigned long flags;
@@ -105,6 +123,7 @@ void fake_cm_reset(void)
 	memset(cm_last, 0, sizeof(cm_last));
 	memset(cm_count, 0, sizeof(cm_count));
 	cm_fail_count = 0;
+	cm_destroying_most = 0;
 	spin_unlock_irqrestore(&fake_cm_lock, flags);
 }
 

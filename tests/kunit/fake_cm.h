@@ -40,11 +40,13 @@ struct fake_cm_record {
  * @no_resolve: resolve_addr and resolve_route cause no event
  * @no_connect: connect, accept, reject and disconnect cause none
  * @no_drep: a disconnect reaches the peer, its answer does not come back
+ * @destroy_us: so long at least sleeps whoever destroys an id
  */
 struct fake_cm_script {
 	bool no_resolve;
 	bool no_connect;
 	bool no_drep;
+	unsigned int destroy_us;
 };
 
 extern struct fake_cm_script fake_cm_script;
@@ -55,6 +57,8 @@ void fake_cm_fail(enum fake_cm_call call, unsigned int nth, unsigned int count,
 unsigned int fake_cm_fail_left(void);
 /* Calls that succeeded since the last reset. */
 unsigned int fake_cm_count(enum fake_cm_call call);
+/* How many were inside of destroy_id at once since then, at most. */
+unsigned int fake_cm_destroying_most(void);
 void fake_cm_last(enum fake_cm_call call, struct fake_cm_record *record);
 
 /*

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The fake connection manager: the calls that kdapl makes. */
+#include <linux/delay.h>
 #include <linux/in.h>
 #include <linux/in6.h>
 #include <linux/module.h>
@@ -37,6 +38,11 @@ static void cm_destroy_id(struct rdma_cm_id *cm_id)
 
 	might_sleep();
 	fake_cm_done(FAKE_CM_DESTROY_ID, NULL, NULL, 0, 0);
+	fake_cm_destroying(1);
+	if (fake_cm_script.destroy_us)
+		usleep_range(fake_cm_script.destroy_us,
+			     2 * fake_cm_script.destroy_us);
+	fake_cm_destroying(-1);
 	fake_id_unlink(id);
 	/* No handler runs from here on, and none is running behind this: */
 	cancel_work_sync(&id->work);

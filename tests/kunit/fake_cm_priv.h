@@ -52,6 +52,8 @@ static inline struct fake_id *to_fake_id(struct rdma_cm_id *id)
 int fake_cm_begin(enum fake_cm_call call);
 void fake_cm_done(enum fake_cm_call call, const struct rdma_conn_param *param,
 		  const void *pdata, u8 pdata_len, u8 reason);
+/* Somebody is (1) or is no more (-1) about to destroy an id. */
+void fake_cm_destroying(int change);
 struct fake_id *fake_id_new(rdma_cm_event_handler handler, void *context,
 			    enum rdma_ucm_port_space ps);
 void fake_id_put(struct fake_id *id);

@@ -215,6 +215,44 @@ static void kdapl_removal_gives_the_namespace_back(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, refcount_read(count), before - 1);
 }
 
+enum {
+	REMOVAL_EPS = 64,
+	REMOVAL_DESTROY_US = 5000,
+	/* At work at a time: each of them keeps a thread. */
+	REMOVAL_AT_ONCE = 16,
+};
+
+/* Where the CM or the device take their time, not every EP has its own thread. */
+static void kdapl_removal_of_many(struct kunit *test)
+{
+	struct dat_evd *conn = kit_evd(test, 2 * REMOVAL_EPS,
+				       DAT_EVD_CONNECTION_FLAG);
+	struct removal_seen seen = {};
+	unsigned int before;
+	int i;
+
+	fake_cm_script.no_resolve = true;
+	for (i = 0; i < REMOVAL_EPS; i++)
+		KUNIT_ASSERT_EQ(test, kit_connect(kit_ep(test, NULL, NULL, conn,
+							 0), KIT_PORT), 0);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(fake_cm_count(FAKE_CM_RESOLVE_ADDR) ==
+					 REMOVAL_EPS));
+	before = fake_cm_count(FAKE_CM_DESTROY_ID);
+	fake_cm_script.destroy_us = REMOVAL_DESTROY_US;
+	fake_hca_unplug();
+	fake_cm_script.destroy_us = 0;
+
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DESTROY_ID),
+			before + REMOVAL_EPS);
+	KUNIT_EXPECT_LE(test, fake_cm_destroying_most(),
+			(unsigned int)REMOVAL_AT_ONCE);
+	/* Nor one after the other. */
+	KUNIT_EXPECT_GT(test, fake_cm_destroying_most(), 1U);
+	removal_count(conn, &seen);
+	KUNIT_EXPECT_EQ(test, seen.broken, (unsigned int)REMOVAL_EPS);
+	KUNIT_EXPECT_EQ(test, seen.other, 0U);
+}
+
 /* From the text of its address, as from its name. */
 static void kdapl_removal_open_by_address(struct kunit *test)
 {
@@ -260,6 +298,7 @@ static struct kunit_case kdapl_removal_cases[] = {
 	KUNIT_CASE(kdapl_removal_hears_of_its_peer),
 	KUNIT_CASE(kdapl_removal_and_return),
 	KUNIT_CASE(kdapl_removal_gives_the_namespace_back),
+	KUNIT_CASE(kdapl_removal_of_many),
 	KUNIT_CASE(kdapl_removal_open_by_address),
 	KUNIT_CASE(kdapl_removal_iwarp),
 	{}
