@@ -46,6 +46,8 @@ static const struct cm_active_case {
 	  IB_CM_REJ_INVALID_SERVICE_ID, 0, EV(NON_PEER_REJECTED) },
 	{ "REJECTED no resources", RDMA_CM_EVENT_REJECTED,
 	  IB_CM_REJ_NO_RESOURCES, 148, EV(NON_PEER_REJECTED) },
+	{ "DISCONNECTED", RDMA_CM_EVENT_DISCONNECTED, 0, 0,
+	  EV(NON_PEER_REJECTED) },
 };
 
 static void cm_active_desc(const struct cm_active_case *c, char *desc)

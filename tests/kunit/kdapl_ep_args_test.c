@@ -127,6 +127,101 @@ static void kdapl_ep_args_limits(struct kunit *test)
 	}
 }
 
+/* One field at a time: what dat_ep_modify() takes, and what not. */
+struct ep_field {
+	const char *name;
+	u64 field;
+	size_t offset;
+	u32 good;
+	u32 bad;
+	int ret;		/* for @bad */
+};
+
+#define EP_FIELD(member, bit, good, bad, ret)				\
+	{ #member, DAT_EP_FIELD_EP_ATTR_##bit,				\
+	  offsetof(struct dat_ep_attr, member), good, bad, ret }
+
+static const struct ep_field ep_fields[] = {
+	EP_FIELD(service_type, SERVICE_TYPE, DAT_SERVICE_TYPE_RC, 7, -EINVAL),
+	EP_FIELD(max_message_size, MAX_MESSAGE_SIZE, 4096, (1 << 30) + 1,
+		 -EINVAL),
+	EP_FIELD(max_rdma_size, MAX_RDMA_SIZE, 4096, (1 << 30) + 1, -EINVAL),
+	EP_FIELD(qos, QOS, DAT_QOS_BEST_EFFORT, DAT_QOS_PREMIUM, -EOPNOTSUPP),
+	EP_FIELD(recv_completion_flags, RECV_COMPLETION_FLAGS,
+		 DAT_COMPLETION_UNSIGNALLED_FLAG, DAT_COMPLETION_SUPPRESS_FLAG,
+		 -EINVAL),
+	EP_FIELD(request_completion_flags, REQUEST_COMPLETION_FLAGS,
+		 DAT_COMPLETION_SUPPRESS_FLAG,
+		 DAT_COMPLETION_EVD_THRESHOLD_FLAG, -EINVAL),
+	EP_FIELD(max_recv_dtos, MAX_RECV_DTOS, 3, 1025, -EINVAL),
+	EP_FIELD(max_request_dtos, MAX_REQUEST_DTOS, 3, 1025, -EINVAL),
+	EP_FIELD(max_recv_iov, MAX_RECV_IOV, 3, 17, -EINVAL),
+	EP_FIELD(max_request_iov, MAX_REQUEST_IOV, 3, 17, -EINVAL),
+	EP_FIELD(max_rdma_read_in, MAX_RDMA_READ_IN, 3, 17, -EINVAL),
+	EP_FIELD(max_rdma_read_out, MAX_RDMA_READ_OUT, 3, 17, -EINVAL),
+	EP_FIELD(max_rdma_read_iov, MAX_RDMA_READ_IOV, 3, 17, -EINVAL),
+	EP_FIELD(max_rdma_write_iov, MAX_RDMA_WRITE_IOV, 3, 17, -EINVAL),
+	EP_FIELD(ep_transport_specific_count, NUM_TRANSPORT_ATTR, 0, 1,
+		 -EINVAL),
+	EP_FIELD(ep_provider_specific_count, NUM_PROVIDER_ATTR, 0, 1, -EINVAL),
+};
+
+static void ep_field_desc(const struct ep_field *field, char *desc)
+{
+	strscpy(desc, field->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(ep_field, ep_fields, ep_field_desc);
+
+static u32 *ep_field_of(const struct ep_field *field, struct dat_ep_attr *attr)
+{
+	/* All fields are 32 bits wide. */
+	return (u32 *)((u8 *)attr + field->offset);
+}
+
+static void kdapl_ep_args_modify(struct kunit *test)
+{
+	const struct ep_field *field = test->param_value;
+	struct dat_evd *recv = kit_evd(test, 16, DAT_EVD_DTO_FLAG);
+	struct dat_evd *req = kit_evd(test, 16, DAT_EVD_DTO_FLAG);
+	struct dat_ep *ep = kit_ep(test, recv, req, NULL, 4);
+	struct dat_ep_param want = {}, got = {}, param;
+
+	/* The other fields are not looked at. */
+	memset(&param, 0xff, sizeof(param));
+	KUNIT_ASSERT_EQ(test, dat_ep_query(ep, DAT_EP_FIELD_ALL, &want), 0);
+	*ep_field_of(field, &param.ep_attr) = field->bad;
+	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep, field->field, &param),
+			field->ret);
+	KUNIT_ASSERT_EQ(test, dat_ep_query(ep, DAT_EP_FIELD_ALL, &got), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(&got.ep_attr, &want.ep_attr,
+				     sizeof(want.ep_attr)), 0);
+
+	*ep_field_of(field, &param.ep_attr) = field->good;
+	*ep_field_of(field, &want.ep_attr) = field->good;
+	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep, field->field, &param), 0);
+	KUNIT_ASSERT_EQ(test, dat_ep_query(ep, DAT_EP_FIELD_ALL, &got), 0);
+	KUNIT_EXPECT_EQ(test, memcmp(&got.ep_attr, &want.ep_attr,
+				     sizeof(want.ep_attr)), 0);
+	KUNIT_EXPECT_PTR_EQ(test, got.pz_handle, want.pz_handle);
+	KUNIT_EXPECT_PTR_EQ(test, got.recv_evd_handle, recv);
+	KUNIT_EXPECT_PTR_EQ(test, got.request_evd_handle, req);
+}
+
+/* Nothing of it once there is a connection. */
+static void kdapl_ep_args_modify_late(struct kunit *test)
+{
+	struct dat_ep_param param = { .ep_attr.max_recv_dtos = 3 };
+	struct kit_pair pair;
+
+	kit_pair(test, &pair, NULL, NULL, 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_modify(pair.client,
+					    DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS,
+					    &param), -EISCONN);
+	KUNIT_EXPECT_EQ(test, dat_ep_modify(pair.client, DAT_EP_FIELD_PZ_HANDLE,
+					    &param), -EISCONN);
+}
+
 static void kdapl_ep_args_ep(struct kunit *test)
 {
 	struct dat_evd *conn = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
@@ -281,6 +376,8 @@ static void kdapl_ep_args_sp(struct kunit *test)
 static struct kunit_case kdapl_ep_args_cases[] = {
 	KUNIT_CASE(kdapl_ep_args_foreign),
 	KUNIT_CASE_PARAM(kdapl_ep_args_limits, ep_limit_gen_params),
+	KUNIT_CASE_PARAM(kdapl_ep_args_modify, ep_field_gen_params),
+	KUNIT_CASE(kdapl_ep_args_modify_late),
 	KUNIT_CASE(kdapl_ep_args_ep),
 	KUNIT_CASE(kdapl_ep_args_not_ready),
 	KUNIT_CASE(kdapl_ep_args_sp),

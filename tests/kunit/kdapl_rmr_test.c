@@ -361,6 +361,25 @@ static void kdapl_rmr_removal(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_hca_plug(FAKE_PROTO_IB), 0);
 }
 
+/* Requests of an EVD that has no stream of binds: data transfer, of a kind. */
+static void kdapl_rmr_evd_without_binds(struct kunit *test)
+{
+	struct rmr_test *t = rmr_init(test, 8);
+	struct dat_event event;
+	u32 key;
+
+	t->mem->req = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	mem_connect(t->mem, 8);
+	KUNIT_ASSERT_EQ(test, rmr_bind(t, 0, 64, &key), 0);
+	event = mem_expect(t->mem, DAT_DTO_BIND_MW, DAT_DTO_SUCCESS);
+	KUNIT_EXPECT_EQ(test, (unsigned long)event.event_data
+			.dto_completion_event_data.user_cookie.as_index, 42UL);
+	KUNIT_EXPECT_TRUE(test, fake_mr_valid(key));
+	KUNIT_ASSERT_EQ(test, rmr_bind(t, 0, 0, &key), 0);
+	mem_expect(t->mem, DAT_DTO_BIND_MW, DAT_DTO_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kit_drain(t->mem->req), 0U);
+}
+
 static struct kunit_case kdapl_rmr_cases[] = {
 	KUNIT_CASE(kdapl_rmr_round),
 	KUNIT_CASE(kdapl_rmr_many_binds),
@@ -372,6 +391,7 @@ static struct kunit_case kdapl_rmr_cases[] = {
 	KUNIT_CASE(kdapl_rmr_post_fails),
 	KUNIT_CASE(kdapl_rmr_remote_invalidation),
 	KUNIT_CASE(kdapl_rmr_removal),
+	KUNIT_CASE(kdapl_rmr_evd_without_binds),
 	{}
 };
 
