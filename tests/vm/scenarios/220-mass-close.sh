@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
-# unproven: rxe siw
+# unproven: rxe
 # timeout: 600
 # load: kdapl kdapl_vmtest
 #
@@ -17,7 +17,7 @@
 KDAPL=/sys/kernel/debug/kdapl
 few=50 many=500
 if debug_kernel; then
-	few=15 many=75
+	few=10 many=50
 fi
 
 # endpoints: of all IAs, by debugfs
