@@ -158,6 +158,15 @@ static int missing(struct stress *s, bool say)
 	return n;
 }
 
+/* Removals have met everything that they are for. */
+static bool met_all(struct stress *s)
+{
+	return s->caught[CONN_CONNECTING] + s->caught[CONN_ACCEPTING] &&
+	       s->caught[CONN_CONNECTED] && s->caught[CONN_CLOSING] &&
+	       s->caught_registering &&
+	       atomic64_read(&s->count[STRESS_ORPHAN]);
+}
+
 static bool over(struct stress *s, unsigned long end, unsigned long limit)
 {
 	if (atomic_read(&s->stuck))
@@ -171,9 +180,10 @@ static bool over(struct stress *s, unsigned long end, unsigned long limit)
 		return true;
 	if (missing(s, false))
 		return false;
-	return s->removals ?
-	       atomic64_read(&s->count[STRESS_REMOVAL]) >= s->removals :
-	       time_after(jiffies, end);
+	if (!s->removals)
+		return time_after(jiffies, end);
+	return atomic64_read(&s->count[STRESS_REMOVAL]) >= s->removals &&
+	       met_all(s);
 }
 
 /* Whether all have ended; one that has not keeps us, and this module. */
@@ -301,8 +311,9 @@ static void check_counts(struct stress *s)
 /**
  * vmtest_stress() - everything at random
  * @t: the run: seconds=, more= (seconds, if not everything has happened yet),
- *	seed=, removals= (it ends behind so many), gap= (ms between two), fault=,
- *	stuck= (ms that a call may take), owed= (and an event)
+ *	seed=, removals= (it ends behind so many, as soon as they have met all that
+ *	they are for), gap= (ms between two), fault=, stuck= (ms that a call may
+ *	take), owed= (and an event)
  */
 void vmtest_stress(struct vmtest *t)
 {

@@ -261,14 +261,8 @@ bool stress_removal_begin(struct stress_worker *w)
 {
 	struct stress *s = w->s;
 
-	if (time_before(jiffies, READ_ONCE(s->next_removal)) ||
-	    !mutex_trylock(&s->remover))
-		return false;
-	if (!s->removals ||
-	    atomic64_read(&s->count[STRESS_REMOVAL]) < s->removals)
-		return true;
-	mutex_unlock(&s->remover);
-	return false;
+	return time_after_eq(jiffies, READ_ONCE(s->next_removal)) &&
+	       mutex_trylock(&s->remover);
 }
 
 /* Deletes a device, and makes it anew; nobody serves the IAs of @w meanwhile. */

@@ -10,19 +10,23 @@
 # about it. Each "rdma link delete" returns, each EP is told once, each request is
 # reported, and whatever is freed afterwards is gone.
 #
-# kdapl.removals=100 on the kernel command line for so many.
+# siw of 6.1 does not stand that, so it is not proven: lockdep reports how it takes
+# the lock of its sockets, it leaks what a connection was when the connecting end goes
+# in the middle, and completes requests twice.
+#
+# "kdapl.removals=100 kdapl.more=1500" on the kernel command line for so many.
 
 . /lib/kdapl/lib.sh
 . /scenarios/vmtest.sh
 
-removals=$(stress_word removals 15)
+removals=$(stress_word removals 7)
 seed=$(stress_word seed 0)
 
 echo 1 >/proc/sys/net/ipv4/tcp_syn_retries
 need load kdapl watchdog_ms=0
 need load kdapl_vmtest
 
-stress removals="$removals" seconds=$((60 + 10 * removals)) gap=300 seed="$seed"
+stress removals="$removals" seconds=$((100 + 25 * removals)) gap=300 seed="$seed"
 # The removal waits for nobody but the device.
 longest=$(sed -n 's/.*the longest took \([0-9]*\) ms/\1/p' $VMTEST/report)
 check "each is over within 60 s (the longest: $longest ms)" test "${longest:-99999}" -le 60000

@@ -9,6 +9,8 @@
 # owed to them comes, what they gave back is gone, and nobody hangs. The sum of
 # what the threads, kdapl's own messages, debugfs and kmemleak know is one line.
 #
+# Over siw not proven: see 221-removal.
+#
 # kdapl.seconds= and kdapl.seed= on the kernel command line (make stress).
 
 . /lib/kdapl/lib.sh
