@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
-# unproven: rxe
 # timeout: 600
 # load: kdapl kdapl_vmtest
 #
@@ -9,7 +8,7 @@
 # behind, no thread is made for each, and an endpoint takes no longer when there
 # are many. Fewer of them on the kernel with KASAN; 1,000 on any with
 #
-#	make test KERNEL_VARIANT=stock UNPROVEN=1 ONLY=220-mass-close
+#	make test KERNEL_VARIANT=stock ONLY=220-mass-close
 
 . /lib/kdapl/lib.sh
 . /scenarios/vmtest.sh
