@@ -46,17 +46,23 @@ routes_back()
 	wait_until "ping -c 1 -w 2 -I $IP0 $IP1 >/dev/null 2>&1" 20
 }
 
-# finish <words>: both ends come to their end, and the network serves again
+# finish <words>: whoever is told calls it a failure, both can be removed, and the
+# network serves again. The end that has nothing outstanding but receives hears by a
+# DREQ, or not at all: InfiniBand has no sign of life.
 finish()
 {
 	for _end in c s; do
-		check "$1: the end of $_end" krping_done $_end 120
-		check_eq "$1: $_end has lost nothing" "$(krping_lost $_end)" 0
+		if krping_done $_end 5; then
+			check_eq "$1: $_end has lost nothing" "$(krping_lost $_end)" 0
+			check "$1: $_end calls it a failure" test "$(krping_result $_end)" != 0
+		elif [ "$TRANSPORT" = rxe ]; then
+			step "$1: $_end was not told"
+		else
+			not_ok "$1: the end of $_end" "$(tr '\n' ';' <$RPING/$_end)"
+		fi
 		step "$_end: $(krping_get $_end result)"
+		check "$1: $_end is removed" krping remove $_end
 	done
-	check "$1: the client calls it a failure" test "$(krping_result c)" != 0
-	krping remove c
-	krping remove s
 	need krping server name=s addr=$IP1
 	need listening 7174
 	need krping client name=c device=$DEV0 addr=$IP1 count=5 verify=1
