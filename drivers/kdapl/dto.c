@@ -34,8 +34,7 @@ static noinline int dto_refused_locked(struct dat_ep *ep, bool request, int ret)
 {
 	struct kdapl_queue *queue = request ? &ep->req : &ep->recv;
 
-	kdapl_queue_retract_locked(queue);
-	queue->posted--;
+	kdapl_queue_refused_locked(queue);
 	return ret;
 }
 

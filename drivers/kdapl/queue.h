@@ -118,7 +118,7 @@ struct kdapl_queue {
 	spinlock_t post_lock;
 	u32 head;
 	u32 posted;
-	u32 suppressed;			/* since the last signalled request */
+	u32 suppressed;			/* at most, since the last signalled request */
 	enum kdapl_queue_gate gate;
 	/* Credits that the short way may use: @depth, or 0 to close it. */
 	u32 limit;
@@ -229,6 +229,17 @@ static inline void kdapl_queue_retract_locked(struct kdapl_queue *queue)
 	WRITE_ONCE(queue->head, queue->head - 1);
 	/* Not the oldest one with the provider, should that ever name it. */
 	kdapl_queue_next_wr(queue)->pos++;
+}
+
+/*
+ * The provider has refused what was published as the consumer's, and counted as
+ * signalled or not. How many were suppressed before is lost: all may be.
+ */
+static inline void kdapl_queue_refused_locked(struct kdapl_queue *queue)
+{
+	kdapl_queue_retract_locked(queue);
+	queue->posted--;
+	queue->suppressed = queue->head - READ_ONCE(queue->tail);
 }
 
 /* cq.c: a completion, or a request flushed in software, is done with */

@@ -5,6 +5,7 @@
  */
 #include <linux/module.h>
 
+#include "../../drivers/kdapl/ep.h"
 #include "../../drivers/kdapl/evd.h"
 #include "kit.h"
 
@@ -197,11 +198,59 @@ static void kdapl_short_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, short_next(test, evd), 2UL);
 }
 
+static int short_send(struct dat_ep *ep, void *memory, u32 context)
+{
+	struct dat_lmr_triplet iov = {
+		.virtual_address = (uintptr_t)memory,
+		.segment_length = 8,
+		.lmr_context = context,
+	};
+
+	return dat_ep_post_send(ep, 1, &iov, (union dat_context){}, 0);
+}
+
+/*
+ * Posts that the provider refuses between suppressed ones: it is not forgotten how
+ * many of these wait for a proof, so the queue does not fill with them for good.
+ */
+static void kdapl_short_refused(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	void *memory = kunit_kzalloc(test, SHORT_BYTES, GFP_KERNEL);
+	struct kit_pair pair;
+	u32 context;
+	int i;
+
+	KUNIT_ASSERT_NOT_NULL(test, memory);
+	kit_pair(test, &pair, evd, evd, 8);
+	short_lmr(test, memory, to_kit(test)->pz, DAT_MEM_PRIV_LOCAL_READ_FLAG,
+		  &context);
+	for (i = 0; i < 8; i++) {
+		KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, i,
+						    DAT_COMPLETION_SUPPRESS_FLAG),
+				0);
+		/* A full queue would not ask the provider. */
+		if (i % 2 && i < 7) {
+			fake_hca_fail(FAKE_POST_SEND, 1, 1, -ENOMEM);
+			KUNIT_ASSERT_EQ(test, short_send(pair.client, memory,
+							 context), -ENOMEM);
+		}
+	}
+	KUNIT_EXPECT_EQ(test, short_send(pair.client, memory, context), -ENOSPC);
+	fake_qp_complete(kit_qp(pair.client), true, 8, IB_WC_SUCCESS);
+	kit_drain(evd);
+	KUNIT_EXPECT_EQ(test, short_send(pair.client, memory, context), 0);
+	fake_qp_complete(kit_qp(pair.client), true, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kit_drain(evd), 1U);
+	KUNIT_EXPECT_EQ(test, pair.client->req.posted, pair.client->req.released);
+}
+
 static struct kunit_case kdapl_short_cases[] = {
 	KUNIT_CASE(kdapl_short_left_behind),
 	KUNIT_CASE(kdapl_short_close),
 	KUNIT_CASE(kdapl_short_memory),
 	KUNIT_CASE(kdapl_short_twice),
+	KUNIT_CASE(kdapl_short_refused),
 	{}
 };
 
