@@ -185,6 +185,13 @@ static void cq_reclaim_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 	smp_store_release(&queue->released, released);
 }
 
+/* One without an event gives its credit back by itself. */
+static void cq_silent_locked(struct kdapl_queue *queue)
+{
+	/* Pairs with the acquire of a poster in search of a credit. */
+	smp_store_release(&queue->released, queue->released + 1);
+}
+
 /*
  * A registration or invalidation that is not a suppressed success. Its MR first:
  * whoever sees the event may use it again.
@@ -198,8 +205,7 @@ static void cq_mem_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 	if (wr->flags & KDAPL_WR_BIND)
 		cq_bind_event_locked(evd, queue, wr, wc, owner);
 	else if (wr->flags & KDAPL_WR_SILENT)
-		/* Pairs with the acquire of a poster in search of a credit. */
-		smp_store_release(&queue->released, queue->released + 1);
+		cq_silent_locked(queue);
 	else
 		cq_event_locked(evd, queue, wr, wc);
 	WRITE_ONCE(queue->tail, queue->tail + 1);
@@ -220,6 +226,9 @@ static noinline void cq_special_locked(struct dat_evd *evd,
 		cq_reclaim_locked(evd, queue, queue->tail + 1);
 	} else if (wr->flags & KDAPL_WR_MEM) {
 		cq_mem_locked(evd, queue, wr, wc);
+	} else if (wr->flags & KDAPL_WR_SILENT) {
+		cq_silent_locked(queue);
+		WRITE_ONCE(queue->tail, queue->tail + 1);
 	} else {
 		cq_ext_event_locked(evd, queue, wr, wc);
 		WRITE_ONCE(queue->tail, queue->tail + 1);
@@ -258,7 +267,7 @@ void kdapl_cq_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 	trace_kdapl_dto_complete(ep->obj.id, wr->op, wc->status);
 
 	if (unlikely(wr->flags & (KDAPL_WR_INTERNAL | KDAPL_WR_EXT |
-				 KDAPL_WR_MEM))) {
+				 KDAPL_WR_MEM | KDAPL_WR_SILENT))) {
 		cq_special_locked(evd, queue, wr, wc);
 	} else if (wr->flags & KDAPL_WR_SUPPRESS &&
 		   wc->status == IB_WC_SUCCESS) {

@@ -42,6 +42,34 @@ void kdapl_dequeue_trace_off(void)
  */
 
 /*
+ * How many requests the success @wc of a registration or invalidation proves done: 2
+ * if the registration in front of it was not signalled. 0: it takes more than that,
+ * and nothing was done. The MR first: whoever sees the event may use it again.
+ */
+static __always_inline u32 dequeue_mem_locked(const struct ib_wc *wc,
+					      const struct kdapl_wr *wr,
+					      struct kdapl_queue *queue)
+{
+	bool inv = wr->flags & KDAPL_WR_INV;
+	const struct kdapl_wr *first;
+	u32 done = 1;
+
+	if (unlikely(wr->flags & (u16)~(KDAPL_WR_UNSIGNALLED | KDAPL_WR_MEM |
+					KDAPL_WR_INV) ||
+		     (u32)wc->status | (u32)READ_ONCE(queue->ep->phase)))
+		return 0;
+	if (wr->pos != queue->tail) {
+		first = &queue->wr[queue->tail & queue->mask];
+		if (unlikely(wr->pos != queue->tail + 1 || !inv ||
+			     first->flags != (KDAPL_WR_MEM | KDAPL_WR_SUPPRESS) ||
+			     first->fr != wr->fr))
+			return 0;
+		done = 2;
+	}
+	return kdapl_frmr_home_locked(wr->fr, inv, wr->variant, done) ? done : 0;
+}
+
+/*
  * Makes the event of @wc, as cq_event_locked() and kdapl_ring_take_locked() would
  * together. False: it takes more than that, and nothing was done. With @mem it may
  * be a registration or invalidation; what these need costs registers also where there
@@ -57,20 +85,18 @@ static __always_inline bool dequeue_short_locked(struct dat_evd *evd,
 		&event->event_data.dto_completion_event_data;
 	struct kdapl_queue *queue = wr->queue;
 	struct dat_ep *ep = queue->ep;
-	u32 tail = queue->tail;
+	u32 tail = queue->tail, done = 1;
 
 	/* Events that are traced or counted take the long way. */
 	if (static_branch_unlikely(&dequeue_watched))
 		return false;
-	if (unlikely(!kdapl_cq_plain(wc, KDAPL_WR_UNSIGNALLED))) {
-		/* Its MR first: whoever sees the event may use it again. */
-		if (!mem || !(wr->flags & KDAPL_WR_MEM) ||
-		    !kdapl_cq_plain(wc, KDAPL_WR_UNSIGNALLED | KDAPL_WR_MEM |
-					KDAPL_WR_INV) ||
-		    !kdapl_frmr_home_locked(wr->fr, wr->flags & KDAPL_WR_INV,
-					    wr->variant))
+	if (mem && wr->flags & KDAPL_WR_MEM) {
+		done = dequeue_mem_locked(wc, wr, queue);
+		if (unlikely(!done))
 			return false;
 		dto->transfered_length = 0;
+	} else if (unlikely(!kdapl_cq_plain(wc, KDAPL_WR_UNSIGNALLED))) {
+		return false;
 	} else if (queue->request) {
 		dto->transfered_length = wr->len;
 	} else {
@@ -86,9 +112,9 @@ static __always_inline bool dequeue_short_locked(struct dat_evd *evd,
 	dto->operation = wr->op;
 	dto->rmr_context = 0;
 
-	WRITE_ONCE(queue->tail, tail + 1);
+	WRITE_ONCE(queue->tail, tail + done);
 	/* Pairs with the acquire of a poster in search of a credit. */
-	smp_store_release(&queue->released, queue->released + 1);
+	smp_store_release(&queue->released, queue->released + done);
 	return true;
 }
 

@@ -20,10 +20,12 @@
  */
 #include "frmr.h"
 
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include "ep.h"
 #include "evd.h"
 #include "ia.h"
 #include "kunit.h"
@@ -37,6 +39,8 @@
 enum {
 	/* Between two attempts to get another MR from the device. */
 	FRMR_RETRY_MS = 100,
+	/* How long a free call waits at most for what it has posted itself. */
+	FRMR_PROOF_MS = 50,
 };
 
 /* The key that a completion or a peer names leads back to the MR. */
@@ -201,19 +205,52 @@ void kdapl_frmr_free(struct kdapl_frmr *fr)
 	fr->sgl = NULL;
 }
 
-bool kdapl_frmr_idle(struct kdapl_frmr *fr)
+/* True: no request names it any more. */
+static bool frmr_fetch(struct kdapl_frmr *fr)
 {
 	struct kdapl_obj *obj = NULL;
 
-	if (!atomic_read(&fr->posted))
-		return true;
-	/*
-	 * Perhaps the completion waits for a consumer that has no reason to
-	 * dequeue: it has suppressed the event.
-	 */
 	while ((obj = kdapl_ia_next(fr->pz->obj.ia, DAT_HANDLE_TYPE_EVD, obj)))
 		kdapl_cq_drain(container_of(obj, struct dat_evd, obj));
 	return !atomic_read(&fr->posted);
+}
+
+/* Those that could name it are of its PZ. False: nothing is going to complete. */
+static bool frmr_prove(struct kdapl_frmr *fr)
+{
+	struct kdapl_obj *obj = NULL;
+	bool posted = false;
+	struct dat_ep *ep;
+
+	while ((obj = kdapl_ia_next(fr->pz->obj.ia, DAT_HANDLE_TYPE_EP, obj))) {
+		ep = container_of(obj, struct dat_ep, obj);
+		if (ep->config.pz == fr->pz)
+			posted |= kdapl_queue_prove(&ep->req);
+	}
+	return posted;
+}
+
+bool kdapl_frmr_idle(struct kdapl_frmr *fr)
+{
+	unsigned int tries;
+
+	might_sleep();
+
+	/*
+	 * Perhaps the completion waits for a consumer that has no reason to
+	 * dequeue: it has suppressed the event. Or there will be none, for the
+	 * registration was not signalled, and nothing came behind it.
+	 */
+	if (!atomic_read(&fr->posted) || frmr_fetch(fr))
+		return true;
+	if (!frmr_prove(fr))
+		return false;
+	for (tries = 0; tries < FRMR_PROOF_MS; tries++) {
+		usleep_range(USEC_PER_MSEC / 2, USEC_PER_MSEC);
+		if (frmr_fetch(fr))
+			return true;
+	}
+	return false;
 }
 
 /* The registration is not in force any more. */
@@ -255,7 +292,10 @@ void kdapl_frmr_done_locked(struct kdapl_wr *wr, enum ib_wc_status status)
 	struct kdapl_frmr *fr = wr->fr;
 
 	if (unlikely(status != IB_WC_SUCCESS)) {
-		frmr_failed(fr);
+		if (wr->flags & KDAPL_WR_INV ||
+		    wr->variant == (u8)READ_ONCE(fr->key))
+			frmr_failed(fr);
+		/* Else the peer has ended that one, so it had not failed. */
 	} else if (wr->flags & KDAPL_WR_INV) {
 		frmr_ended(fr, KDAPL_FRMR_ENDING);
 	} else if (wr->variant == (u8)READ_ONCE(fr->key)) {

@@ -111,7 +111,10 @@ void kdapl_frmr_remove_device(struct kdapl_frmr *fr);
 void kdapl_frmr_stop(struct kdapl_frmr *fr);
 /* Memory; after kdapl_frmr_stop() and kdapl_frmr_remove_device(). */
 void kdapl_frmr_free(struct kdapl_frmr *fr);
-/* False while requests that name it are under way; fetches what is home. */
+/*
+ * False while requests that name it are under way; fetches what is home, and sees to
+ * it that suppressed registrations come home. Process context, sleeps.
+ */
 bool kdapl_frmr_idle(struct kdapl_frmr *fr);
 
 static inline enum kdapl_frmr_state
@@ -141,11 +144,13 @@ static inline void kdapl_frmr_unmap(struct kdapl_frmr *fr)
 
 /*
  * In few steps what kdapl_frmr_done_locked() does for the success of a request that
- * an LMR has and that is to have an event. False: it takes more, and nothing was
- * done. changed() was called when the MR left VALID.
+ * an LMR has and that is to have an event, and, with @posted 2, for the registration
+ * that an invalidation proves done. False: it takes more, and nothing was done.
+ * changed() was called when the MR left VALID.
  */
 static __always_inline bool kdapl_frmr_home_locked(struct kdapl_frmr *fr,
-						   bool inv, u8 variant)
+						   bool inv, u8 variant,
+						   int posted)
 {
 	if (inv) {
 		if (unlikely((!fr->simple && fr->freed) ||
@@ -163,7 +168,7 @@ static __always_inline bool kdapl_frmr_home_locked(struct kdapl_frmr *fr,
 	}
 	/* The last touch: a free call may be waiting for it. */
 	smp_mb__before_atomic();
-	atomic_dec(&fr->posted);
+	atomic_sub(posted, &fr->posted);
 	return true;
 }
 

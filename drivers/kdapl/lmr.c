@@ -380,7 +380,9 @@ void kdapl_lmr_destroy(struct dat_lmr *lmr)
  * @lmr: the LMR; no request that names it may be under way
  *
  * When it returns neither adapter nor peer can reach the memory; a peer that
- * tries breaks its connection. Origin: DAT 2.0.
+ * tries breaks its connection. If a suppressed registration has not been proven done
+ * by a later request, this posts one, and waits for it a few milliseconds. Origin:
+ * DAT 2.0.
  *
  * Context: process; sleeps.
  * Return: 0; -EINVAL: NULL; -EPERM: the reserved LMR; -EBUSY: a registration or an

@@ -62,11 +62,31 @@ fmr_wr_locked(struct kdapl_queue *queue, struct kdapl_frmr *fr, u8 op, u16 flags
 	wr->variant = key;
 	wr->flags = flags;
 	atomic_inc(&fr->posted);
-	queue->suppressed = 0;
 	queue->posted++;
 	/* As kdapl_queue_publish_locked() does. */
 	smp_store_release(&queue->head, head + 1);
 	return wr;
+}
+
+/*
+ * Whether a registration is signalled. If its success is suppressed, whatever
+ * completes behind it proves it done; see dto.c.
+ */
+static __always_inline int fmr_signal_locked(struct kdapl_queue *queue, u32 flags)
+{
+	u32 suppressed;
+
+	/* It goes into the context as it is. */
+	BUILD_BUG_ON((int)DAT_COMPLETION_SUPPRESS_FLAG != (int)KDAPL_WR_SUPPRESS);
+	if (flags) {
+		suppressed = queue->suppressed + 1;
+		if (likely(suppressed < queue->depth / 2)) {
+			queue->suppressed = suppressed;
+			return 0;
+		}
+	}
+	queue->suppressed = 0;
+	return IB_SEND_SIGNALED;
 }
 
 static noinline int fmr_trace_locked(struct dat_ep *ep, int ret)
@@ -85,8 +105,7 @@ static noinline int fmr_refused_locked(struct kdapl_queue *queue,
 {
 	struct kdapl_frmr *fr = lmr->fr;
 
-	kdapl_queue_retract_locked(queue);
-	queue->posted--;
+	kdapl_queue_refused_locked(queue);
 	atomic_dec(&fr->posted);
 	WRITE_ONCE(lmr->length, 0);
 	kdapl_frmr_unmap(fr);
@@ -98,8 +117,7 @@ static noinline int fmr_refused_locked(struct kdapl_queue *queue,
 static noinline int fmr_end_refused_locked(struct kdapl_queue *queue,
 					   struct kdapl_frmr *fr, int ret)
 {
-	kdapl_queue_retract_locked(queue);
-	queue->posted--;
+	kdapl_queue_refused_locked(queue);
 	atomic_dec(&fr->posted);
 	if (kdapl_frmr_move(fr, KDAPL_FRMR_ENDING, KDAPL_FRMR_VALID))
 		fr->changed(fr);
@@ -140,7 +158,7 @@ static __always_inline int fmr_map_locked(struct kdapl_frmr *fr, void *va,
 /* 1: it is for the long way, and nothing was done. */
 static __always_inline int
 fmr_short_locked(struct dat_lmr *lmr, void *va, u32 priv, struct dat_ep *ep,
-		 union dat_context cookie)
+		 union dat_context cookie, u32 flags)
 {
 	u32 length = PAGE_SIZE - offset_in_page(va);
 	struct kdapl_queue *queue = &ep->req;
@@ -167,8 +185,9 @@ fmr_short_locked(struct dat_lmr *lmr, void *va, u32 priv, struct dat_ep *ep,
 	fr->ep = ep;
 	WRITE_ONCE(fr->settled, false);
 	fr->reg.wr.wr_id = (uintptr_t)fmr_wr_locked(queue, fr, DAT_DTO_LMR_FMR,
-						    KDAPL_WR_MEM, key, cookie);
-	fr->reg.wr.send_flags = IB_SEND_SIGNALED;
+						    KDAPL_WR_MEM | flags, key,
+						    cookie);
+	fr->reg.wr.send_flags = fmr_signal_locked(queue, flags);
 	fr->reg.key = key;
 	fr->reg.access = lmr->access;
 	/* The completion may come inside the post, and fail. */
@@ -201,8 +220,9 @@ fmr_short_locked(struct dat_lmr *lmr, void *va, u32 priv, struct dat_ep *ep,
 /* What becomes of one that the short way has not posted; unlocks. */
 static noinline int fmr_rest(struct dat_lmr *lmr, void *va,
 			     enum dat_mem_priv_flags priv, struct dat_ep *ep,
-			     union dat_context cookie, u32 *lmr_context,
-			     u32 *rmr_context, int ret, unsigned long irq)
+			     union dat_context cookie, u32 flags,
+			     u32 *lmr_context, u32 *rmr_context, int ret,
+			     unsigned long irq)
 	__releases(&ep->req.post_lock)
 {
 	union dat_region_description region = { .for_va = va };
@@ -212,8 +232,7 @@ static noinline int fmr_rest(struct dat_lmr *lmr, void *va,
 	if (ret < 0 && ret != -ENOTCONN)
 		return ret;
 	return kdapl_lmr_fmr_long(lmr, DAT_MEM_TYPE_VIRTUAL, region, 1, priv,
-				  DAT_VA_TYPE_VA, ep, cookie,
-				  DAT_COMPLETION_DEFAULT_FLAG, lmr_context,
+				  DAT_VA_TYPE_VA, ep, cookie, flags, lmr_context,
 				  rmr_context);
 }
 
@@ -239,7 +258,8 @@ static noinline int fmr_rest(struct dat_lmr *lmr, void *va,
  * @rmr_context: OUT: for the peer, 0 without a remote privilege
  *
  * The contexts differ at every call and are good for what is posted on @ep from
- * now on; for other EPs when the event (operation %DAT_DTO_LMR_FMR) has come. With
+ * now on; for other EPs when the event (operation %DAT_DTO_LMR_FMR) has come, or,
+ * with %DAT_COMPLETION_SUPPRESS_FLAG, that of a later request of @ep. With
  * %DAT_VA_TYPE_VA the addresses are those of dat_lmr_kcreate(); dat_lmr_query()
  * knows them too. A request that fails breaks the connection and leaves @lmr
  * without memory. Origin: DAT 2.0.
@@ -268,7 +288,8 @@ int dat_lmr_fmr(struct dat_lmr *lmr, enum dat_mem_type mem_type,
 
 	if (unlikely(!lmr || !ep || !lmr_context || !rmr_context ||
 		     mem_type != DAT_MEM_TYPE_VIRTUAL || num_pages != 1 ||
-		     va_type != DAT_VA_TYPE_VA || flags ||
+		     va_type != DAT_VA_TYPE_VA ||
+		     flags & ~DAT_COMPLETION_SUPPRESS_FLAG ||
 		     privileges & ~DAT_MEM_PRIV_ALL_FLAG || !lmr->fr ||
 		     lmr->pz != ep->config.pz || !fmr_linear(lmr, va)))
 		return kdapl_lmr_fmr_long(lmr, mem_type, region, num_pages,
@@ -277,11 +298,11 @@ int dat_lmr_fmr(struct dat_lmr *lmr, enum dat_mem_type mem_type,
 
 	spin_lock_irqsave(&ep->req.post_lock, irq);
 	OPTIMIZER_HIDE_VAR(ep);
-	ret = fmr_short_locked(lmr, va, privileges, ep, cookie);
+	ret = fmr_short_locked(lmr, va, privileges, ep, cookie, flags);
 	OPTIMIZER_HIDE_VAR(ep);
 	if (unlikely(ret))
-		return fmr_rest(lmr, va, privileges, ep, cookie, lmr_context,
-				rmr_context, ret, irq);
+		return fmr_rest(lmr, va, privileges, ep, cookie, flags,
+				lmr_context, rmr_context, ret, irq);
 	*lmr_context = lmr->context;
 	*rmr_context = lmr->rkey;
 	spin_unlock_irqrestore(&ep->req.post_lock, irq);
@@ -312,6 +333,7 @@ fmr_end_short_locked(struct dat_lmr *lmr, struct dat_ep *ep,
 						 KDAPL_WR_MEM | KDAPL_WR_INV,
 						 key, cookie);
 	fr->inv.send_flags = IB_SEND_SIGNALED;
+	queue->suppressed = 0;
 	fr->inv.ex.invalidate_rkey = key;
 	qp = ep->qp;
 	ret = kdapl_fault(KDAPL_FAULT_POST) ?:

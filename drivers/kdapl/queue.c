@@ -188,37 +188,38 @@ static struct kdapl_wr *queue_internal_locked(struct kdapl_queue *queue, u8 op,
 	return wr;
 }
 
-int kdapl_queue_post_marker_locked(struct kdapl_queue *queue)
+/* A request that moves nothing. */
+static int queue_post_empty_locked(struct kdapl_queue *queue, struct kdapl_wr *wr)
 {
 	struct ib_rdma_wr send = {
 		.wr.opcode = IB_WR_RDMA_WRITE,
 		.wr.send_flags = IB_SEND_SIGNALED,
+		.wr.wr_id = (uintptr_t)wr,
 	};
-	struct ib_recv_wr recv = {};
-	struct kdapl_wr *wr;
+	struct ib_recv_wr recv = { .wr_id = (uintptr_t)wr };
 	int ret;
 
-	lockdep_assert_held(&queue->post_lock);
-
-	wr = queue_internal_locked(queue, KDAPL_OP_MARKER, NULL);
-	if (!wr)
-		return -ENOSPC;
-
-	if (queue->request) {
-		send.wr.wr_id = (uintptr_t)wr;
-		ret = kdapl_fault(KDAPL_FAULT_POST) ?:
-		      ib_post_send(queue->ep->qp, &send.wr, NULL);
-	} else {
-		recv.wr_id = (uintptr_t)wr;
-		ret = kdapl_fault(KDAPL_FAULT_POST) ?:
+	ret = kdapl_fault(KDAPL_FAULT_POST);
+	if (!ret)
+		ret = queue->request ?
+		      ib_post_send(queue->ep->qp, &send.wr, NULL) :
 		      ib_post_recv(queue->ep->qp, &recv, NULL);
-	}
-	trace_kdapl_dto_post(queue->ep->obj.id, KDAPL_OP_MARKER, 0, ret);
+	trace_kdapl_dto_post(queue->ep->obj.id, wr->op, 0, ret);
 	if (ret)
 		kdapl_queue_retract_locked(queue);
 	else if (queue->request)
 		queue->suppressed = 0;
 	return ret;
+}
+
+int kdapl_queue_post_marker_locked(struct kdapl_queue *queue)
+{
+	struct kdapl_wr *wr;
+
+	lockdep_assert_held(&queue->post_lock);
+
+	wr = queue_internal_locked(queue, KDAPL_OP_MARKER, NULL);
+	return wr ? queue_post_empty_locked(queue, wr) : -ENOSPC;
 }
 
 int kdapl_queue_post_marker(struct kdapl_queue *queue)
@@ -233,6 +234,31 @@ int kdapl_queue_post_marker(struct kdapl_queue *queue)
 }
 
 KDAPL_EXPORT_FOR_TEST(kdapl_queue_post_marker);
+
+bool kdapl_queue_prove(struct kdapl_queue *queue)
+{
+	struct kdapl_wr *wr;
+	unsigned long flags;
+	bool posted = false;
+
+	spin_lock_irqsave(&queue->post_lock, flags);
+	if (!queue->suppressed || queue->gate != KDAPL_QUEUE_OPEN ||
+	    !kdapl_queue_has_credit(queue, queue->depth))
+		goto out_unlock;
+	wr = kdapl_queue_next_wr(queue);
+	wr->cookie.as_64 = 0;
+	wr->len = 0;
+	wr->op = KDAPL_OP_PROOF;
+	wr->flags = KDAPL_WR_SUPPRESS | KDAPL_WR_SILENT;
+	queue->posted++;
+	kdapl_queue_publish_locked(queue, wr);
+	posted = !queue_post_empty_locked(queue, wr);
+	if (!posted)
+		queue->posted--;
+out_unlock:
+	spin_unlock_irqrestore(&queue->post_lock, flags);
+	return posted;
+}
 
 int kdapl_queue_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr, u32 key,
 			 int access)

@@ -21,6 +21,7 @@ struct kdapl_queue;
 enum kdapl_internal_op {
 	KDAPL_OP_MARKER = 0x80,		/* end of the suppressed requests */
 	KDAPL_OP_REG,			/* deferred registration of an LMR */
+	KDAPL_OP_PROOF,			/* a marker for those that wait for suppressed ones */
 };
 
 enum kdapl_wr_flags {
@@ -31,7 +32,7 @@ enum kdapl_wr_flags {
 	KDAPL_WR_SRQ = 0x10,		/* a buffer of an SRQ: see srq.h */
 	KDAPL_WR_MEM = 0x40,		/* registers or invalidates wr->fr */
 	KDAPL_WR_INV = 0x80,		/* the latter */
-	KDAPL_WR_SILENT = 0x100,	/* MEM: no event, whatever comes of it */
+	KDAPL_WR_SILENT = 0x100,	/* no event, whatever comes of it */
 	KDAPL_WR_BIND = 0x200,		/* MEM: of an RMR, with an event of its own */
 	/* Never posted: FLUSHED when one behind it completes, or in software. */
 	KDAPL_WR_HELD = 0x20,
@@ -182,7 +183,13 @@ void kdapl_queue_set_gate_locked(struct kdapl_queue *queue,
 int kdapl_queue_post_marker(struct kdapl_queue *queue);
 /* The same under the post lock. */
 int kdapl_queue_post_marker_locked(struct kdapl_queue *queue);
-/* The same for IB_WR_REG_MR; the completion finds @lmr in the context. */
+/*
+ * Brings unsignalled requests home, if there are any: by a request that takes a
+ * credit, so that the consumer's still fit. False: there are none, or it cannot be
+ * posted.
+ */
+bool kdapl_queue_prove(struct kdapl_queue *queue);
+/* As kdapl_queue_post_marker(), for IB_WR_REG_MR; the completion finds @lmr in the context. */
 int kdapl_queue_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr,
 			 u32 key, int access);
 /* Contexts that have not come home. Any context, a snapshot. */
