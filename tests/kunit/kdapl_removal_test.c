@@ -217,7 +217,7 @@ static void kdapl_removal_gives_the_namespace_back(struct kunit *test)
 
 enum {
 	REMOVAL_EPS = 64,
-	REMOVAL_DESTROY_US = 5000,
+	REMOVAL_DESTROY_US = 50000,
 	/* At work at a time: each of them keeps a thread. */
 	REMOVAL_AT_ONCE = 16,
 };
