@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe
-# unproven: rxe
 # timeout: 120
 # load: kdapl kdapl_rping
 #
