@@ -64,6 +64,12 @@ finish()
 		step "$_end: $(krping_get $_end result)"
 		check "$1: $_end is removed" krping remove $_end
 	done
+	if [ "$TRANSPORT" = rxe ]; then
+		# Its QP of the CM receives nothing more once it had no route for
+		# a packet, as for the DREQ of the end whose link was away.
+		need del_rdma rxe 1
+		need add_rdma rxe 1
+	fi
 	need krping server name=s addr=$IP1
 	need listening 7174
 	need krping client name=c device=$DEV0 addr=$IP1 count=5 verify=1
