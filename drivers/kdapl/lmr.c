@@ -280,8 +280,8 @@ int dat_lmr_kcreate(struct dat_ia *ia, enum dat_mem_type mem_type,
 out_undo:
 	if (!list_empty(&new->deferred) || kdapl_lmr_defer_state(new) == KDAPL_LMR_POSTED) {
 		/*
-		 * Removal has begun, and the EP that carries the registration
-		 * reports it only when the gate is free.
+		 * It was refused; or removal has begun, and the EP that carries
+		 * the registration reports it only when the gate is free.
 		 */
 		kdapl_obj_link(&new->obj);
 		kdapl_ia_leave(ia);

@@ -72,6 +72,7 @@ enum kdapl_lmr_state {
  * @state: under pz->lmr_lock
  * @deferred: on pz->deferred
  * @carrier: the EP that a posted registration goes through
+ * @refused: what the provider said when it did not take a registration; as @state
  * @rcu: for the grace period
  *
  * Read by posts under RCU; freed after a grace period. Immutable while it can
@@ -119,6 +120,7 @@ struct dat_lmr {
 	enum kdapl_lmr_state state;
 	struct list_head deferred;
 	struct dat_ep *carrier;
+	int refused;
 	struct rcu_head rcu;
 };
 

@@ -58,11 +58,21 @@ enum kdapl_lmr_state kdapl_lmr_defer_state(struct dat_lmr *lmr)
 	return state;
 }
 
-static bool lmr_settled(struct dat_lmr *lmr)
+/* Registered, or it will not be: 0 or an errno. Else 1: time may tell. */
+static int lmr_verdict(struct dat_lmr *lmr)
 {
-	enum kdapl_lmr_state state = kdapl_lmr_defer_state(lmr);
+	unsigned long flags;
+	int ret = 1;
 
-	return state == KDAPL_LMR_READY || state == KDAPL_LMR_FAILED;
+	spin_lock_irqsave(&lmr->pz->lmr_lock, flags);
+	if (lmr->state == KDAPL_LMR_READY)
+		ret = 0;
+	else if (lmr->state == KDAPL_LMR_FAILED)
+		ret = -EIO;
+	else if (lmr->state == KDAPL_LMR_DEFERRED && lmr->refused)
+		ret = lmr->refused;
+	spin_unlock_irqrestore(&lmr->pz->lmr_lock, flags);
+	return ret;
 }
 
 /*
@@ -72,22 +82,23 @@ static bool lmr_settled(struct dat_lmr *lmr)
 int kdapl_lmr_defer(struct dat_lmr *lmr)
 {
 	struct dat_pz *pz = lmr->pz;
+	int ret;
 
 	spin_lock_irq(&pz->lmr_lock);
 	lmr->state = KDAPL_LMR_DEFERRED;
 	list_add_tail(&lmr->deferred, &pz->deferred);
 	spin_unlock_irq(&pz->lmr_lock);
 
-	while (!lmr_settled(lmr)) {
+	while ((ret = lmr_verdict(lmr)) > 0) {
 		if (kdapl_ia_removing(pz->obj.ia))
 			return -ENODEV;
 		if (kdapl_lmr_defer_state(lmr) == KDAPL_LMR_DEFERRED &&
 		    !lmr_kick_eps(pz, true))
 			return 0;
-		wait_event_timeout(pz->lmr_wait, lmr_settled(lmr),
+		wait_event_timeout(pz->lmr_wait, lmr_verdict(lmr) <= 0,
 				   msecs_to_jiffies(LMR_POLL_MS));
 	}
-	return kdapl_lmr_defer_state(lmr) == KDAPL_LMR_READY ? 0 : -EIO;
+	return ret;
 }
 
 /*
@@ -139,6 +150,7 @@ bool kdapl_lmr_defer_register(struct dat_ep *ep)
 	unsigned int under_way;
 	struct dat_lmr *lmr;
 	bool done;
+	int ret;
 
 	for (;;) {
 		lmr = lmr_next_deferred(pz, ep, &under_way, &done);
@@ -159,12 +171,17 @@ bool kdapl_lmr_defer_register(struct dat_ep *ep)
 			usleep_range(20, 100);
 			continue;
 		}
-		if (!kdapl_queue_post_reg(&ep->req, lmr, lmr->mr->rkey,
-					  lmr->access))
+		ret = kdapl_queue_post_reg(&ep->req, lmr, lmr->mr->rkey,
+					   lmr->access);
+		if (!ret)
 			continue;
 
-		/* The QP is going: its close wakes whoever waits. */
+		/*
+		 * The QP is going: its close wakes whoever waits. Or the provider
+		 * does not want it, and would not at the next attempt.
+		 */
 		spin_lock_irq(&pz->lmr_lock);
+		lmr->refused = ret == -ENOSPC || ret == -ENOTCONN ? 0 : ret;
 		lmr->state = list_empty(&lmr->deferred) ?
 			     KDAPL_LMR_FAILED : KDAPL_LMR_DEFERRED;
 		lmr->carrier = NULL;
