@@ -242,6 +242,20 @@ static void cm_established_locked(struct fake_id *id, struct fake_id *peer)
 	fake_cm_queue_locked(peer, RDMA_CM_EVENT_ESTABLISHED, 0, NULL, NULL);
 }
 
+/* On iWARP the device connects the QPs itself, before anybody hears of it. */
+static void cm_connect_qps(struct fake_id *id, u32 qp_num)
+{
+	unsigned long flags;
+	u32 other = 0;
+
+	spin_lock_irqsave(&fake_cm_lock, flags);
+	if (id->peer && !fake_cm_script.no_connect)
+		other = id->peer->mine.qp_num;
+	spin_unlock_irqrestore(&fake_cm_lock, flags);
+	if (other)
+		fake_qp_connect(qp_num, other);
+}
+
 static int cm_accept(struct rdma_cm_id *cm_id, struct rdma_conn_param *param)
 {
 	struct fake_id *peer, *id = to_fake_id(cm_id);
@@ -256,6 +270,8 @@ static int cm_accept(struct rdma_cm_id *cm_id, struct rdma_conn_param *param)
 	mutex_lock(&id->handler_mutex);
 	fake_cm_done(FAKE_CM_ACCEPT, param, param ? param->private_data : NULL,
 		     param ? param->private_data_len : 0, 0);
+	if (iwarp && param)
+		cm_connect_qps(id, param->qp_num);
 	spin_lock_irqsave(&fake_cm_lock, flags);
 	peer = id->peer;
 	id->answered = true;

@@ -170,6 +170,8 @@ unsigned int fake_cq_callbacks(struct ib_cq *cq);
 
 /* Whether a registration with this key is in force. */
 bool fake_mr_valid(u32 key);
+/* Its enum ib_access_flags; -1: none is. */
+int fake_mr_access(u32 key);
 
 /* Queue pairs */
 

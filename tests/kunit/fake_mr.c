@@ -22,6 +22,12 @@ bool fake_mr_valid(u32 key)
 }
 EXPORT_SYMBOL_GPL(fake_mr_valid);
 
+int fake_mr_access(u32 key)
+{
+	return fake_mr_valid(key) ? READ_ONCE(fake_mr_find(key)->access) : -1;
+}
+EXPORT_SYMBOL_GPL(fake_mr_access);
+
 static struct fake_mr *fake_new_mr(u32 max_pages)
 {
 	struct fake_mr *mr;
@@ -118,6 +124,7 @@ void fake_mr_work(const struct fake_wr *wr)
 	struct fake_mr *mr = fake_mr_find(wr->rkey);
 
 	if (wr->opcode == IB_WR_REG_MR && mr) {
+		mr->access = wr->access;
 		mr->valid = true;
 		mr->key = wr->rkey;
 	} else if (wr->opcode == IB_WR_LOCAL_INV) {

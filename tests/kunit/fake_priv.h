@@ -24,6 +24,7 @@ struct fake_mr {
 	u32 pages;
 	u32 max_pages;
 	u32 key;		/* of the registration that is in force */
+	int access;		/* what that lets do */
 	bool valid;
 };
 
@@ -124,6 +125,10 @@ int fake_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int fake_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc);
 int fake_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags);
 
+/* Under fake_qp_lock. */
+struct fake_qp *fake_qp_lookup(u32 num);
+/* What an iWARP device does with the two QPs of a connection. */
+void fake_qp_connect(u32 num, u32 other_num);
 int fake_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 		   struct ib_udata *udata);
 int fake_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,

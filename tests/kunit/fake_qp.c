@@ -260,7 +260,7 @@ int fake_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	return 0;
 }
 
-static struct fake_qp *fake_qp_lookup(u32 num)
+struct fake_qp *fake_qp_lookup(u32 num)
 {
 	struct fake_qp *qp;
 

@@ -140,3 +140,21 @@ void fake_qp_reset_counters(void)
 {
 	fake_qp_overflowed = 0;
 }
+
+void fake_qp_connect(u32 num, u32 other_num)
+{
+	struct fake_qp *qp, *other;
+	unsigned long flags;
+
+	spin_lock_irqsave(&fake_qp_lock, flags);
+	qp = fake_qp_lookup(num);
+	other = fake_qp_lookup(other_num);
+	if (qp && other && qp->state == IB_QPS_INIT &&
+	    other->state == IB_QPS_INIT) {
+		qp->state = IB_QPS_RTS;
+		qp->peer = other;
+		other->state = IB_QPS_RTS;
+		other->peer = qp;
+	}
+	spin_unlock_irqrestore(&fake_qp_lock, flags);
+}

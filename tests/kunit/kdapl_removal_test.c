@@ -273,12 +273,7 @@ static void kdapl_removal_iwarp(struct kunit *test)
 	struct dat_event event;
 	int i;
 
-	kit_close(kit);
-	fake_hca_unplug();
-	KUNIT_ASSERT_EQ(test, fake_hca_plug(FAKE_PROTO_IWARP), 0);
-	KUNIT_ASSERT_EQ(test, dat_ia_open(FAKE_NAME, 8, &kit->async, &kit->ia),
-			0);
-	KUNIT_ASSERT_EQ(test, dat_pz_create(kit->ia, &kit->pz), 0);
+	kit_replug(test, FAKE_PROTO_IWARP);
 	evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
 	kit_pair(test, &pair, evd, evd, 4);
 	KUNIT_EXPECT_EQ(test, (int)kit_state(pair.client),

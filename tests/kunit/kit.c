@@ -34,6 +34,19 @@ void kit_close(struct kit *kit)
 }
 EXPORT_SYMBOL_GPL(kit_close);
 
+void kit_replug(struct kunit *test, enum fake_proto proto)
+{
+	struct kit *kit = to_kit(test);
+
+	kit_close(kit);
+	fake_hca_unplug();
+	KUNIT_ASSERT_EQ(test, fake_hca_plug(proto), 0);
+	KUNIT_ASSERT_EQ(test, dat_ia_open(FAKE_NAME, 8, &kit->async, &kit->ia),
+			0);
+	KUNIT_ASSERT_EQ(test, dat_pz_create(kit->ia, &kit->pz), 0);
+}
+EXPORT_SYMBOL_GPL(kit_replug);
+
 void kit_exit(struct kunit *test)
 {
 	struct kit *kit = to_kit(test);

@@ -54,6 +54,8 @@ int kit_init(struct kunit *test);
 void kit_exit(struct kunit *test);
 /* For tests that close the IA themselves, or never had one. */
 void kit_close(struct kit *kit);
+/* Another device in the place of the one there is, with an IA and a PZ. */
+void kit_replug(struct kunit *test, enum fake_proto proto);
 
 static inline struct kit *to_kit(struct kunit *test)
 {
