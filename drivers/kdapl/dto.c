@@ -270,7 +270,8 @@ EXPORT_SYMBOL_GPL(dat_ep_post_send);
  * Context: any. Allocates nothing and never sleeps.
  * Return: as dat_ep_post_send(); -EMSGSIZE also: the local segments are shorter
  * than @remote, or that is longer than max_rdma_size; -EACCES also: on iWARP, an LMR
- * that is no such sink, or is larger than one registration of the device.
+ * that is no such sink, or is larger than one registration of the device;
+ * -EOPNOTSUPP: an empty read, over siw.
  */
 int dat_ep_post_rdma_read(struct dat_ep *ep, int num_segments,
 			  const struct dat_lmr_triplet *local_iov,

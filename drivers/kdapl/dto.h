@@ -33,6 +33,9 @@ int kdapl_dto_send_locked(struct kdapl_queue *queue, struct ib_send_wr *send,
 			  u8 op, u8 wr_flags, int num_sge,
 			  union dat_context cookie,
 			  enum dat_completion_flags flags);
+/* False: a read of no bytes must not reach the QP. */
+bool kdapl_dto_reads_nothing(const struct dat_ep *ep);
+
 /* siw refuses posts while the QP's state changes: true for a few more tries. */
 bool kdapl_dto_retry(struct dat_ep *ep, int ret, unsigned int *tries);
 

@@ -67,7 +67,9 @@ static int ext_sge_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 	/* A read moves as many bytes as its entries name. */
 	queue->sge->length = ext->room;
 	queue->total = ext->room;
-	return ext->room ? 1 : 0;
+	if (ext->room)
+		return 1;
+	return kdapl_dto_reads_nothing(ep) ? 0 : -EOPNOTSUPP;
 }
 
 /* As dto_request_locked(): 1 for what is to be flushed at once. */
@@ -180,8 +182,8 @@ EXPORT_SYMBOL_GPL(dat_ep_post_send_with_invalidate);
  * of a bound RMR, or a range outside of the window; -EPERM: an RMR of another PZ,
  * or with %DAT_RMR_SCOPE_EP of another EP; -EACCES: a window without the privilege;
  * -EBUSY: its bind has not completed on another EP; -EMSGSIZE: @remote is longer
- * than @local or than max_rdma_size; -ENOSPC, and the state of the EP: as
- * dat_ep_post_send(); else the errno of the provider.
+ * than @local or than max_rdma_size; -EOPNOTSUPP: an empty read, over siw; -ENOSPC,
+ * and the state of the EP: as dat_ep_post_send(); else the errno of the provider.
  */
 int dat_ep_post_rdma_read_to_rmr(struct dat_ep *ep,
 				 const struct dat_rmr_triplet *local,

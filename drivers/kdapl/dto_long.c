@@ -86,6 +86,12 @@ int kdapl_dto_send_locked(struct kdapl_queue *queue, struct ib_send_wr *send,
 	return 0;
 }
 
+/* Documentation/endpoints.rst says what siw does with one. */
+bool kdapl_dto_reads_nothing(const struct dat_ep *ep)
+{
+	return ep->obj.ia->driver_id != RDMA_DRIVER_SIW;
+}
+
 /* An RDMA read moves as many bytes as its entries name: no more than asked. */
 static int dto_trim(struct ib_sge *sge, int num, u32 excess)
 {
@@ -162,6 +168,8 @@ dto_request_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 					       remote->segment_length);
 				queue->total = remote->segment_length;
 			}
+			if (unlikely(!ret && !kdapl_dto_reads_nothing(ep)))
+				return -EOPNOTSUPP;
 			rdma->wr.opcode = IB_WR_RDMA_READ;
 		} else {
 			if (unlikely(queue->total > remote->segment_length))

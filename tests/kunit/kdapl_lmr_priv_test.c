@@ -4,6 +4,7 @@
 
 #include <dat/dat_ib_extensions.h>
 
+#include "../../drivers/kdapl/ia.h"
 #include "mem_kit.h"
 
 enum {
@@ -233,6 +234,30 @@ static void kdapl_lmr_priv_nothing_on_iwarp(struct kunit *test)
 	priv_empty(test);
 }
 
+/* siw takes no request any more once it has refused such a read: it gets none. */
+static void kdapl_lmr_priv_nothing_on_siw(struct kunit *test)
+{
+	struct dat_rmr_triplet remote = { .rmr_context = 0xfeed };
+	struct dat_lmr_triplet iov = {};
+	struct kit *kit = to_kit(test);
+	struct mem *mem;
+	int i;
+
+	kit_replug(test, FAKE_PROTO_IWARP);
+	mem = memkit_init(test, 8);
+	kit->ia->driver_id = RDMA_DRIVER_SIW;
+	for (i = 0; i < 2; i++)
+		KUNIT_EXPECT_EQ(test, dat_ep_post_rdma_read(mem->ep, i, &iov,
+							    mem_cookie(1),
+							    &remote, 0),
+				-EOPNOTSUPP);
+	KUNIT_EXPECT_EQ(test, fake_qp_posted(mem->qp, true), 0U);
+	KUNIT_EXPECT_EQ(test, dat_ep_post_rdma_write(mem->ep, 0, NULL,
+						     mem_cookie(1), &remote, 0),
+			0);
+	KUNIT_EXPECT_EQ(test, fake_qp_posted(mem->qp, true), 1U);
+}
+
 /* The provider takes no registration: an errno, and not a wait for better times. */
 static void kdapl_lmr_priv_refused_on_iwarp(struct kunit *test)
 {
@@ -269,6 +294,7 @@ static struct kunit_case kdapl_lmr_priv_cases[] = {
 	KUNIT_CASE(kdapl_lmr_priv_iwarp),
 	KUNIT_CASE(kdapl_lmr_priv_nothing),
 	KUNIT_CASE(kdapl_lmr_priv_nothing_on_iwarp),
+	KUNIT_CASE(kdapl_lmr_priv_nothing_on_siw),
 	KUNIT_CASE(kdapl_lmr_priv_refused_on_iwarp),
 	{}
 };
