@@ -113,7 +113,7 @@ limited()
 			wait $_pid
 			return 124
 		fi
-		sleep 0.2
+		pause 0.2
 	done
 	wait $_pid
 	_rc=$?
@@ -163,7 +163,7 @@ run_scenario()
 	if prepare "$file"; then
 		limited "$timeout" sh "$file"
 		rc=$?
-		sleep 0.1
+		pause 0.1
 		if [ $rc = 124 ]; then
 			fail_item "$item" "not done after $timeout seconds"
 			head -n 40 /tmp/blocked | log_lines
@@ -292,7 +292,8 @@ test)
 	more=$(sed -n 's/.*kdapl\.more=\([0-9]*\).*/\1/p' /proc/cmdline)
 	more=${more:-0}
 	: >/tmp/results
-	while sleep 5; do
+	while :; do
+		pause 5
 		echo tick
 	done >/dev/ttyS1 &
 	report hello

@@ -22,6 +22,12 @@ tc()
 	/bin/tc "$@"
 }
 
+# A kernel that has all built in comes without modules.
+modprobe()
+{
+	[ ! -d /lib/modules ] || /sbin/modprobe "$@"
+}
+
 #
 # Results
 #
@@ -91,6 +97,16 @@ need()
 	exit 1
 }
 
+# pause <seconds>: without a process. Starting one takes some 50 ms of a processor
+# in emulation, so that a loop around sleep slows down what it waits for.
+[ -p /tmp/pause ] || mkfifo /tmp/pause
+pause()
+{
+	# shellcheck disable=SC3045 # this shell knows -t
+	# Nobody writes there, so it ends when the time is up, and with status 1.
+	read -r -t "$1" _ <>/tmp/pause || :
+}
+
 # wait_until '<command>' <seconds>: polls until the command succeeds. By the
 # clock: in emulation a look may take longer than the pause behind it.
 wait_until()
@@ -100,7 +116,7 @@ wait_until()
 	until eval "$1"; do
 		read -r _now _ </proc/uptime
 		[ "${_now%.*}" -lt "$_until" ] || return 1
-		sleep 0.05
+		pause 0.05
 	done
 }
 
@@ -153,7 +169,7 @@ unload_all()
 		done
 		[ -n "$_stuck" ] || return 0
 		_round=$((_round + 1))
-		sleep 0.3
+		pause 0.3
 	done
 	echo "cannot be unloaded:$_stuck"
 	return 1
@@ -190,15 +206,9 @@ ours_loaded()
 setup_veth()
 {
 	modprobe -q veth 2>/dev/null
-	ip link add $NET0 type veth peer name $NET1 || return 1
-	for _sysctl in /proc/sys/net/ipv4/conf/*/accept_local; do
-		echo 1 >"$_sysctl"
-	done
-	for _sysctl in /proc/sys/net/ipv4/conf/*/rp_filter; do
-		echo 0 >"$_sysctl"
-	done
 	# One process for each family: starting one is slow in emulation.
 	ip -batch - <<-BATCH || return 1
+		link add $NET0 type veth peer name $NET1
 		addr add $IP0/24 dev $NET0
 		addr add $IP1/24 dev $NET1
 		addr add $IP0_6/64 dev $NET0 nodad
@@ -206,23 +216,30 @@ setup_veth()
 		link set $NET0 up
 		link set $NET1 up
 	BATCH
+	for _sysctl in /proc/sys/net/ipv4/conf/*/accept_local; do
+		echo 1 >"$_sysctl"
+	done
+	for _sysctl in /proc/sys/net/ipv4/conf/*/rp_filter; do
+		echo 0 >"$_sysctl"
+	done
 	rules 4 add $IP0 $IP1 && rules 6 add $IP0_6 $IP1_6 || return 1
 	wait_until "ping -c 1 -w 2 -I $IP0 $IP1 >/dev/null 2>&1" 10
 }
 
-# rules <4|6> <add|del> <address of end 0> <address of end 1>: local addresses
-# come after these rules, and back.
+# rules <4|6> <add|del> <address of end 0> <address of end 1> [last command of ip]:
+# local addresses come after these rules, and back.
 rules()
 {
 	if [ "$2" = add ]; then
 		_routes="route add $4 dev $NET0 table 100
 			route add $3 dev $NET1 table 101"
-		_local=1000 _gone=0
+		_local=1000 _gone=0 _force=
 	else
 		_routes=
-		_local=0 _gone=1000
+		_local=0 _gone=1000 _force=-force
 	fi
-	ip "-$1" -batch - <<-BATCH
+	# shellcheck disable=SC2086 # it may be nothing
+	ip "-$1" $_force -batch - <<-BATCH
 		$_routes
 		rule $2 pref 10 iif lo to $4 lookup 100
 		rule $2 pref 10 iif $NET0 to $4 lookup 100
@@ -232,15 +249,15 @@ rules()
 		rule $2 pref 10 oif $NET1 to $3 lookup 101
 		rule add pref $_local lookup local
 		rule del pref $_gone lookup local
+		${5-}
 	BATCH
 }
 
 teardown_veth()
 {
 	[ -d /sys/class/net/$NET0 ] || return 0
-	rules 4 del $IP0 $IP1
 	rules 6 del $IP0_6 $IP1_6
-	ip link del $NET0
+	rules 4 del $IP0 $IP1 "link del $NET0"
 }
 
 # setup_transport <rxe|siw>: a device of that kind on each end.
@@ -252,14 +269,22 @@ setup_transport()
 	if [ "$1" = siw ]; then
 		modprobe -q siw 2>/dev/null
 	fi
-	add_rdma "$1" 0 && add_rdma "$1" 1
+	rdma -b - <<-BATCH || return 1
+		link add ${1}0 type $1 netdev $NET0
+		link add ${1}1 type $1 netdev $NET1
+	BATCH
+	rdma_usable "$1" 0 && rdma_usable "$1" 1
 }
 
 # add_rdma <rxe|siw> <0|1>; del_rdma likewise, also for a device in use.
 add_rdma()
 {
-	rdma link add "$1$2" type "$1" netdev "veth$2" || return 1
-	# Usable once its IPv4 and IPv6 addresses are in the GID table.
+	rdma link add "$1$2" type "$1" netdev "veth$2" && rdma_usable "$1" "$2"
+}
+
+# Once its address is in the GID table.
+rdma_usable()
+{
 	case $1 in
 	rxe) wait_until "grep -qs ':ffff:0a00:000$(($2 + 1))' /sys/class/infiniband/rxe$2/ports/1/gids/*" 10 ;;
 	esac
@@ -273,8 +298,9 @@ del_rdma()
 teardown_transport()
 {
 	for _dev in /sys/class/infiniband/rxe* /sys/class/infiniband/siw*; do
-		[ ! -e "$_dev" ] || rdma link delete "${_dev##*/}"
-	done
+		[ ! -e "$_dev" ] || echo "link delete ${_dev##*/}"
+	done >/tmp/devices
+	[ ! -s /tmp/devices ] || rdma -f -b /tmp/devices
 }
 
 #

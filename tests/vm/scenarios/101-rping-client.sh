@@ -41,8 +41,8 @@ for _ in $(seq 20); do
 	rping -c -a $IP1 -I $IP0 -C 3 -V >/tmp/rping.log 2>&1 && good=$((good + 1))
 done
 check_eq "20 connects and closes in a row" $good 20
-wait_until "grep -q '^connections 20' $RPING/s" 10
-check_eq "the server saw 20" "$(krping_get s connections)" 20
+wait_until "krping_is s connections 20" 10
+check_eq "the server saw 20" "$r_connections" 20
 need krping stop s
 check_session s "stopped while it listens" 60
 krping remove s
@@ -62,7 +62,7 @@ step "stop in the middle"
 need krping server name=s addr=$IP1 verify=1
 need listening 7174
 need krping client name=c device=$DEV0 addr=$IP1 verify=1
-need wait_until "grep -q '^pings [1-9][0-9]' $RPING/c" 20
+need krping_busy c 10
 need krping stop c
 check_session c "the client stops" ""
 # Between two pings it is an end like any other, in the middle it is not; over
@@ -80,5 +80,5 @@ step "unload with sessions running"
 need krping server name=s addr=$IP1 verify=1 persist=1
 need listening 7174
 need krping client name=c device=$DEV0 addr=$IP1 verify=1
-need wait_until "grep -q '^pings [1-9]' $RPING/c" 20
+need krping_busy c
 check "unload stops all sessions" unload kdapl_rping

@@ -58,7 +58,7 @@ ip route del unreachable 10.9.9.0/24
 step "stop a connect that is under way"
 need netem 0 loss 100%
 need krping client name=c device=$DEV0 addr=$IP1 timeout=100000000
-need wait_until "grep -q '^state connecting' $RPING/c" 10
+need wait_until "krping_is c state connecting" 10
 need krping stop c
 check "it ends at once" krping_done c 5
 check_eq "without an error" "$(krping_result c)" 0

@@ -38,7 +38,7 @@ rping -c -a $IP1 -I $IP0 -C 1000000 >/tmp/rping.log 2>&1 &
 pid=$!
 need krping_busy s 10
 kill -9 $pid
-check "the server goes on" wait_until "grep -q '^connections 1' $RPING/s" 20
+check "the server goes on" wait_until "krping_is s connections 1" 20
 rping -c -a $IP1 -I $IP0 -C 3 -V >/tmp/rping.log 2>&1
 check_eq "and serves the next client" $? 0
 need krping stop s

@@ -11,35 +11,73 @@ krping()
 	echo "$*" >$RPING/control
 }
 
-# report <session> <key>: the words behind a key of a session's report
+# krping_get <session> <key>: the words behind a key of a session's report
 krping_get()
 {
-	sed -n "s/^$2 //p" "$RPING/$1" 2>/dev/null
+	while read -r _key _value; do
+		[ "$_key" != "$2" ] || { echo "$_value"; return; }
+	done 2>/dev/null <"$RPING/$1"
 }
 
-# The errno in a session's report, 0 for success.
+# krping_read <session>: what its report says, without a process; nothing, if there
+# is none. $r_result is the errno, 0 for success; $r_lost the sum of its EVDs, "?" if
+# it has none.
+krping_read()
+{
+	r_state='' r_result='' r_connections='' r_pings='' r_verified='' r_lost='?'
+	while read -r _key _value; do
+		case $_key in
+		state) r_state=$_value ;;
+		result) r_result=${_value%% *} ;;
+		connections) r_connections=$_value ;;
+		pings) r_pings=${_value%% *} r_verified=${_value##* } ;;
+		evd) r_lost=$((${r_lost#\?} + ${_value##* })) ;;
+		esac
+	done 2>/dev/null <"$RPING/$1"
+}
+
 krping_result()
 {
-	_result=$(krping_get "$1" result)
-	echo "${_result%% *}"
+	krping_read "$1"
+	echo "$r_result"
 }
 
 krping_pings()
 {
-	_pings=$(krping_get "$1" pings)
-	echo "${_pings%% *}"
+	krping_read "$1"
+	echo "$r_pings"
 }
 
 krping_verified()
 {
-	_pings=$(krping_get "$1" pings)
-	echo "${_pings##* }"
+	krping_read "$1"
+	echo "$r_verified"
+}
+
+krping_lost()
+{
+	krping_read "$1"
+	echo "$r_lost"
+}
+
+# krping_is <session> <key> <value>
+krping_is()
+{
+	krping_read "$1"
+	eval "[ \"\$r_$2\" = \"$3\" ]"
+}
+
+# krping_flows <session> [pings]
+krping_flows()
+{
+	krping_read "$1"
+	[ "${r_pings:-0}" -ge "${2:-1}" ]
 }
 
 # krping_busy <session> [pings]: they flow; if not, what there is is shown
 krping_busy()
 {
-	wait_until "[ \"\$(krping_pings $1)\" -ge ${2:-1} ]" 60 && return
+	wait_until "krping_flows $1 ${2:-1}" 60 && return
 	cat $RPING/*
 	return 1
 }
@@ -47,13 +85,7 @@ krping_busy()
 # krping_done <session> <seconds>: waits for its end
 krping_done()
 {
-	wait_until "grep -q '^state done' $RPING/$1" "${2:-60}"
-}
-
-# The sum of what the EVDs of a session lost; "?" if there is no such number.
-krping_lost()
-{
-	awk '/^evd / { n++; lost += $NF } END { print n ? lost : "?" }' "$RPING/$1"
+	wait_until "krping_is $1 state done" "${2:-60}"
 }
 
 # listening <port>: somebody listens there
@@ -69,9 +101,9 @@ check_session()
 		not_ok "$2" "not done: $(tr '\n' ';' <"$RPING/$1")"
 		return 1
 	fi
-	if [ "$(krping_result "$1")" != 0 ] || [ "$(krping_lost "$1")" != 0 ] ||
-	   { [ -n "$3" ] && [ "$(krping_pings "$1")" != "$3" ]; } ||
-	   [ "$(krping_pings "$1")" != "$(krping_verified "$1")" ]; then
+	krping_read "$1"
+	if [ "$r_result" != 0 ] || [ "$r_lost" != 0 ] || [ "$r_pings" != "${3:-$r_pings}" ] ||
+	   [ "$r_pings" != "$r_verified" ]; then
 		not_ok "$2" "$(tr '\n' ';' <"$RPING/$1")"
 		return 1
 	fi
