@@ -92,28 +92,47 @@ complaints()
 		sed "s|$2/||g" | sort -u
 }
 
-# compile <name> <variant> <kernel> [make arguments]: with W=1, from nothing,
-# as a warning is only printed when its file is compiled; then sparse.
-compile()
+# built <name> <log> <tree> <status of the build>: the verdict, which is also that
+# sparse looked at it.
+built()
 {
-	local name=$1 variant=$2 kernel=$3 tree=$build/$2/src
+	{
+		complaints "$2" "$3" || true
+		(($4 == 0)) || echo "the build failed (log: $2)"
+		grep -q '^  CHECK ' "$2" || echo "sparse did not run"
+	} >"$work/complaints"
+	verdict "$1" "$work/complaints"
+}
 
-	shift 3
-	wanted "$name" || wanted "$name, sparse" || return 0
+# From nothing, as a warning is only printed when its file is compiled.
+compile_release()
+{
+	local name='release build: W=1 and sparse' log=$work/check-release.log rc=0
+	local tree=$build/check-release/src
+
+	wanted "$name" || return 0
 	rm -rf "${tree:?}"
-	if step 1200 "$work/$variant.log" "" scripts/build-modules "$variant" "$kernel" W=1 "$@" 2>"$work/err"; then
-		complaints "$work/$variant.log" "$tree" >"$work/complaints" || true
-	else
-		{ complaints "$work/$variant.log" "$tree"; echo "the build failed (log: $work/$variant.log)"; } >"$work/complaints" || true
+	step 1200 "$log" "" scripts/build-modules check-release "$kdir" W=1 C=1 2>"$work/err" || rc=1
+	built "$name" "$log" "$tree" $rc
+}
+
+# The tree of make test, where a file with a warning makes no object (strict): what
+# is there needs no second look but sparse's.
+compile_test()
+{
+	local name='test build: W=1 and sparse' log=$work/check-test.log rc=0
+	local tree=$build/kunit/src kernel
+
+	wanted "$name" || return 0
+	kernel=$(find "$cache" -maxdepth 2 -path '*/kernel-kunit-*/.complete' -printf '%T@ %h\n' 2>/dev/null |
+		sort -n | tail -n 1 | cut -d ' ' -f 2)
+	if [[ -z $kernel ]]; then
+		skip "$name" "the test kernel is not built yet (make test)"
+		return
 	fi
-	verdict "$name: W=1" "$work/complaints"
-	if step 1200 "$work/$variant-sparse.log" "" scripts/build-modules "$variant" "$kernel" C=2 "$@" 2>"$work/err"; then
-		complaints "$work/$variant-sparse.log" "$tree" >"$work/complaints" || true
-		grep -q '^  CHECK ' "$work/$variant-sparse.log" || echo "sparse did not run" >>"$work/complaints"
-	else
-		{ complaints "$work/$variant-sparse.log" "$tree"; echo "the build failed (log: $work/$variant-sparse.log)"; } >"$work/complaints" || true
-	fi
-	verdict "$name: sparse" "$work/complaints"
+	step 1200 "$log" "" scripts/build-modules kunit "$kernel" "${strict[@]}" C=2 \
+		CONFIG_KDAPL_KUNIT_TEST=y CONFIG_KDAPL_VM_TEST=y 2>"$work/err" || rc=1
+	built "$name" "$log" "$tree" $rc
 }
 
 # Every public header, alone and twice, as a translation unit of its own.
@@ -226,22 +245,29 @@ check_api()
 # Scripts of the kernel
 #
 
+# checkpatch <checkpatch.pl> <file>
+checkpatch()
+{
+	local ignore=$checkpatch_ignore
+
+	[[ $2 != */trace.h ]] || ignore+=,$checkpatch_ignore_trace
+	[[ $2 != */compat.h ]] || ignore+=,LINUX_VERSION_CODE
+	# The table of names has every errno of the API.
+	[[ $2 != */kdapl/errno.c ]] || ignore+=,ENOSYS
+	perl "$1" --no-tree --strict --terse --show-types --no-summary --ignore "$ignore" -f "$2" 2>&1 || true
+}
+
 check_style()
 {
-	local name=checkpatch source file ignore
+	local name=checkpatch source
 
 	wanted "$name" || return 0
 	source=$(scripts/linux-source)
-	: >"$work/complaints"
-	for file in "${all[@]}"; do
-		ignore=$checkpatch_ignore
-		[[ $file != */trace.h ]] || ignore+=,$checkpatch_ignore_trace
-		[[ $file != */compat.h ]] || ignore+=,LINUX_VERSION_CODE
-		# The table of names has every errno of the API.
-		[[ $file != */kdapl/errno.c ]] || ignore+=,ENOSYS
-		perl "$source/scripts/checkpatch.pl" --no-tree --strict --terse --show-types --no-summary \
-			--ignore "$ignore" -f "$file" >>"$work/complaints" 2>&1 || true
-	done
+	export -f checkpatch
+	export checkpatch_ignore checkpatch_ignore_trace
+	# shellcheck disable=SC2016 # for the shell that xargs starts
+	printf '%s\0' "${all[@]}" | xargs -0 -n 1 -P "$jobs" bash -c 'checkpatch "$0" "$1"' \
+		"$source/scripts/checkpatch.pl" >"$work/complaints" || echo "checkpatch did not run" >>"$work/complaints"
 	verdict "$name" "$work/complaints"
 }
 
@@ -315,13 +341,8 @@ check_version() {
 }
 
 say "checking $(basename "$top") against $(basename "$kdir")"
-compile 'release build' check-release "$kdir"
-test_kernel=$(find "$cache" -maxdepth 2 -path '*/kernel-kunit-*/.complete' -printf '%T@ %h\n' 2>/dev/null | sort -n | tail -n 1 | cut -d ' ' -f 2)
-if [[ -n $test_kernel ]]; then
-	compile 'test build' check-test "$test_kernel" CONFIG_KDAPL_KUNIT_TEST=y CONFIG_KDAPL_VM_TEST=y
-else
-	wanted 'test build' && skip 'test build' "the test kernel is not built yet (make test)"
-fi
+compile_release
+compile_test
 compile_i386
 compile_headers
 check_exports

@@ -7,6 +7,9 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/kdapl
 build=${KDAPL_BUILD:-$top/build}
 jobs=${MAKE_JOBS:-$(nproc)}
+# How modules are built for a kernel of our own, by whatever builds them: objects
+# with other flags would be compiled anew.
+strict=(W=1 KCFLAGS=-Werror)
 export LC_ALL=C
 
 say()
