@@ -221,8 +221,10 @@ static int mem_show_rmr(struct mem_pair *p, struct mem_shown *m,
 int mem_show(struct mem_pair *p, struct mem_shown *m, enum mem_how how,
 	     u32 offset, u32 length, enum dat_mem_priv_flags priv)
 {
+	/* Pages that are not one behind the other, where there is a list. */
 	bool apart = how == MEM_VMALLOC || how == MEM_PHYSICAL ||
-		     how == MEM_PLATFORM;
+		     how == MEM_VAR_PAGES || how == MEM_PLATFORM ||
+		     how == MEM_POOL;
 	size_t size = PAGE_ALIGN(offset + length) + 2 * MEM_GUARD;
 	int ret;
 
@@ -231,7 +233,7 @@ int mem_show(struct mem_pair *p, struct mem_shown *m, enum mem_how how,
 	m->length = length;
 	m->offset = offset;
 	m->alloc = apart ? vmalloc(size) :
-		   alloc_pages_exact(size, GFP_KERNEL);
+		   p->area ?: alloc_pages_exact(size, GFP_KERNEL);
 	if (!m->alloc)
 		return -ENOMEM;
 	memset(m->alloc, MEM_GUARD_BYTE, size);
@@ -311,7 +313,7 @@ void mem_free(struct mem_pair *p, struct mem_shown *m)
 		WARN_ON(dat_lmr_free(m->lmr2));
 	if (is_vmalloc_addr(m->alloc))
 		vfree(m->alloc);
-	else if (m->alloc)
+	else if (m->alloc && m->alloc != p->area)
 		free_pages_exact(m->alloc, size);
 	memset(m, 0, sizeof(*m));
 }

@@ -53,6 +53,8 @@ struct mem_pair {
 	struct dat_lmr *local_lmr;
 	u32 local_key;
 	u32 size;		/* of @local, and the most that is shown */
+	u8 *area;		/* if not NULL, what is shown is there */
+	bool siw;		/* its faults are known, and looked for */
 };
 
 /* false, and a result that says why, if it cannot be had. */

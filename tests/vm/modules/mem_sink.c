@@ -74,6 +74,9 @@ static void sink_refused(struct vmtest *t, struct mem_pair *p, struct sink *s,
 	vmtest_equal(t, sink_bind(p, s, 0, 64, DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 		     ?: mem_done(p), 0, "64 bytes");
 	part = s->part;
+	/* As without a window: see mem_tests.c. */
+	vmtest_equal(t, sink_read(p, &part, m, 0) ?: mem_done(p),
+		     p->siw ? -EOPNOTSUPP : 0, "none into them");
 	vmtest_equal(t, sink_read(p, &part, m, 65), -EMSGSIZE, "65 into them");
 	part.virtual_address++;
 	vmtest_equal(t, sink_read(p, &part, m, 64), -EINVAL, "over the end");
