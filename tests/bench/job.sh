@@ -36,10 +36,12 @@ done
 rc=0
 if [ -n "$row" ]; then
 	sed -n 's/^[^ ]* [tTwW] /symbol &/p' /proc/kallsyms
-	# Once before, so that everything is warm.
-	echo "$addr row $row" >$bench/run || rc=1
+	echo "$addr profile $row" >$bench/run &
+	# It measures the row first, so that everything is warm.
+	need wait_until "grep -q Y $bench/held || ! kill -0 $!" 60
 	tell_host begin
-	[ $rc != 0 ] || echo "$addr profile $row" >$bench/run || rc=1
+	echo 0 >$bench/held
+	wait $! || rc=1
 	tell_host end
 else
 	echo "$addr all" >$bench/run || rc=1

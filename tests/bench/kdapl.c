@@ -417,7 +417,7 @@ static int sent(struct kd *kd, struct kd_end *end)
 
 int kd_row_polled(struct kd *kd, struct bench_pass *pass)
 {
-	int i, ret = 0, reps = pass->small ? 4 : 200;
+	int i, ret = 0, reps = pass->small ? 4 : BENCH_POLLED;
 	u64 begin;
 
 	begin = bench_begin();
@@ -458,7 +458,7 @@ static int upcall_take(struct kd *kd, struct kd_end *end)
 
 int kd_row_upcall(struct kd *kd, struct bench_pass *pass)
 {
-	int i, ret = 0, reps = pass->small ? 4 : 200;
+	int i, ret = 0, reps = pass->small ? 4 : BENCH_ROUNDS;
 	u64 begin;
 
 	begin = bench_begin();

@@ -217,7 +217,7 @@ static int sent(struct raw *raw, struct raw_end *end)
 
 int raw_row_polled(struct raw *raw, struct bench_pass *pass)
 {
-	int i, ret = 0, reps = pass->small ? 4 : 200;
+	int i, ret = 0, reps = pass->small ? 4 : BENCH_POLLED;
 	u64 begin;
 
 	begin = bench_begin();
@@ -264,7 +264,7 @@ static int upcall_take(struct raw *raw, struct raw_end *end)
 
 int raw_row_upcall(struct raw *raw, struct bench_pass *pass)
 {
-	int i, ret = 0, reps = pass->small ? 4 : 200;
+	int i, ret = 0, reps = pass->small ? 4 : BENCH_ROUNDS;
 	u64 begin;
 
 	begin = bench_begin();

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
 # From what kdapl_bench said to the table, and to the file -v json=. The exit
-# status is 1 if a budget does not hold.
+# status is 1 if a budget does not hold. One that is known not to be met counts as
+# skipped, as long as it is not missed by more than is known.
 
 function number(x)
 {
@@ -17,7 +18,7 @@ function rest(from,	i, s)
 
 { sub(/\r$/, "") }
 
-/^budget / { order[n++] = $2; budget[$2] = $3; work[$2] = rest(4); next }
+/^budget / { order[n++] = $2; budget[$2] = $3; most[$2] = $4; work[$2] = rest(5); next }
 /^cost / { cost[$2, $3] = $4; low[$2, $3] = $5; high[$2, $3] = $6; next }
 /^wake / { wake[w++] = $0; next }
 /^fact / {
@@ -44,13 +45,15 @@ END {
 			continue
 		}
 		ok = mine <= budget[row]
-		bad += !ok
+		missed = !ok && mine <= most[row]
+		known += missed
+		bad += !ok && !missed
 		printf "%-46s %8s %8s %8s %8s %6.2f%%  %s\n", work[row],
 			have ? number(cost[row, "raw"]) : "-", number(mine),
 			have ? number(mine - cost[row, "raw"]) : "-",
 			number(budget[row]),
 			mine ? 100 * (high[row, "kdapl"] - low[row, "kdapl"]) / mine : 0,
-			ok ? "ok" : "TOO MUCH"
+			ok ? "ok" : missed ? "missed, as known" : "TOO MUCH"
 		printf "%s\n    {\"row\": \"%s\", \"raw\": %s, \"kdapl\": %.2f, \"least\": %.2f, \"most\": %.2f, \"budget\": %d, \"ok\": %s}",
 			i ? "," : "", row, have ? sprintf("%.2f", cost[row, "raw"] / 100) : "null",
 			mine / 100, low[row, "kdapl"] / 100, high[row, "kdapl"] / 100,
@@ -96,6 +99,7 @@ END {
 	}
 	total += n
 	# The last line is the one that .ci/run adds up.
-	printf "%d passed, %d failed\n", total - bad, bad
+	printf "%d passed, %d failed%s\n", total - bad - known, bad,
+		known ? sprintf(", %d skipped", known) : ""
 	exit bad != 0
 }

@@ -112,6 +112,9 @@ static int one_step(struct kd *kd, struct bench_figure *figure)
 	u64 cost[BENCH_PASSES];
 	int i, ret;
 
+	ret = bench_settle_slabs();
+	if (ret)
+		return ret;
 	for (i = -BENCH_WARM_UP; i < BENCH_PASSES; i++) {
 		struct bench_pass pass = {};
 
