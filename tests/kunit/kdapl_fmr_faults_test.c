@@ -87,6 +87,34 @@ static void kdapl_fmr_faults_disconnected(struct kunit *test)
 	faults_replaced(mem, lmr, rctx);
 }
 
+/* The QP is gone, as it did not flush: what is posted now kdapl flushes itself. */
+static void kdapl_fmr_faults_without_qp(struct kunit *test)
+{
+	struct mem *mem = memkit_init(test, 8);
+	struct dat_lmr *lmr = mem_allocate(mem, 1);
+	struct dat_lmr *other = mem_allocate(mem, 1);
+	u32 lctx, rctx, key;
+
+	KUNIT_ASSERT_EQ(test, mem_fmr(mem, other, 0, 1, 0, &lctx, &key), 0);
+	mem_expect(mem, DAT_DTO_LMR_FMR, DAT_DTO_SUCCESS);
+	fake_script.flush = FAKE_FLUSH_NEVER;
+	KUNIT_ASSERT_EQ(test, kit_post_send(mem->ep, 1, 0), 0);
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(mem->ep, DAT_CLOSE_ABRUPT_FLAG),
+			0);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(kit_state(mem->ep) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_EQ(test, kit_drain(mem->req), 1U);
+
+	KUNIT_ASSERT_EQ(test, mem_fmr(mem, lmr, 0, 1, 0, &lctx, &rctx), 0);
+	mem_expect(mem, DAT_DTO_LMR_FMR, DAT_DTO_ERR_FLUSHED);
+	KUNIT_ASSERT_EQ(test, mem_invalidate(mem, other, 0), 0);
+	mem_expect(mem, DAT_DTO_LMR_INVALIDATE, DAT_DTO_ERR_FLUSHED);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!mem_bound(lmr) && !mem_bound(other)));
+	KUNIT_EXPECT_FALSE(test, fake_mr_valid(rctx));
+	KUNIT_EXPECT_FALSE(test, fake_mr_valid(key));
+	KUNIT_EXPECT_EQ(test, fake_log_count(FAKE_DEREG_MR, NULL), 2U);
+}
+
 /* A registration fails with three invalidations behind it. */
 static void kdapl_fmr_faults_registration_fails(struct kunit *test)
 {
@@ -152,6 +180,29 @@ static void kdapl_fmr_faults_suppressed_fails(struct kunit *test)
 	event = mem_expect(mem, DAT_DTO_LMR_INVALIDATE, DAT_DTO_ERR_FLUSHED);
 	KUNIT_EXPECT_EQ(test, event.event_data.dto_completion_event_data
 			.user_cookie.as_index, 2UL);
+}
+
+/* Another MR not before all that names the old one is home. */
+static void kdapl_fmr_faults_waits_for_all(struct kunit *test)
+{
+	struct mem *mem = memkit_init(test, 8);
+	struct dat_lmr *lmr = mem_allocate(mem, 1);
+	u32 lctx, rctx;
+
+	fake_script.manual_reg = true;
+	fake_script.flush = FAKE_FLUSH_MANUAL;
+	KUNIT_ASSERT_EQ(test, mem_fmr(mem, lmr, 0, 1, 0, &lctx, &rctx), 0);
+	KUNIT_ASSERT_EQ(test, mem_invalidate(mem, lmr, 0), 0);
+	fake_qp_complete(mem->qp, true, 1, IB_WC_LOC_QP_OP_ERR);
+	mem_expect(mem, DAT_DTO_LMR_FMR, DAT_DTO_ERR_LOCAL_MM_ERROR);
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, fake_log_count(FAKE_DEREG_MR, NULL), 0U);
+	KUNIT_EXPECT_TRUE(test, mem_bound(lmr));
+	fake_script.flush = FAKE_FLUSH_INLINE;
+	fake_qp_flush(mem->qp);
+	mem_expect(mem, DAT_DTO_LMR_INVALIDATE, DAT_DTO_ERR_FLUSHED);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!mem_bound(lmr)));
+	KUNIT_EXPECT_EQ(test, fake_log_count(FAKE_DEREG_MR, NULL), 1U);
 }
 
 /* Unmapped when the invalidation has completed, and never before. */
@@ -277,8 +328,10 @@ static struct kunit_case kdapl_fmr_faults_cases[] = {
 	KUNIT_CASE(kdapl_fmr_faults_registration_flushed),
 	KUNIT_CASE(kdapl_fmr_faults_invalidation_flushed),
 	KUNIT_CASE(kdapl_fmr_faults_disconnected),
+	KUNIT_CASE(kdapl_fmr_faults_without_qp),
 	KUNIT_CASE(kdapl_fmr_faults_registration_fails),
 	KUNIT_CASE(kdapl_fmr_faults_suppressed_fails),
+	KUNIT_CASE(kdapl_fmr_faults_waits_for_all),
 	KUNIT_CASE(kdapl_fmr_faults_unmap_order),
 	KUNIT_CASE(kdapl_fmr_faults_no_replacement),
 	KUNIT_CASE(kdapl_fmr_faults_post_fails),
