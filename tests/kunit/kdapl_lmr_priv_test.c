@@ -274,8 +274,8 @@ static void kdapl_lmr_priv_refused_on_iwarp(struct kunit *test)
 	fake_hca_fail(FAKE_POST_SEND, 1, 100, -ENOMEM);
 	KUNIT_EXPECT_EQ(test, dat_lmr_kcreate(kit->ia, DAT_MEM_TYPE_VIRTUAL,
 					      region, 8, kit->pz,
-					      PRIV_REMOTE_READ, DAT_VA_TYPE_VA,
-					      0, &lmr, &lctx, &rctx, &length,
+					      DAT_MEM_PRIV_REMOTE_READ_FLAG,
+					      DAT_VA_TYPE_VA, 0, &lmr, &lctx, &rctx, &length,
 					      &addr), -ENOMEM);
 	KUNIT_EXPECT_EQ(test, lctx, 7U);
 	KUNIT_EXPECT_EQ(test, rctx, 7U);
@@ -283,8 +283,8 @@ static void kdapl_lmr_priv_refused_on_iwarp(struct kunit *test)
 	fake_hca_fail(FAKE_ANY, 1, 0, 0);
 	KUNIT_ASSERT_EQ(test, dat_lmr_kcreate(kit->ia, DAT_MEM_TYPE_VIRTUAL,
 					      region, 8, kit->pz,
-					      PRIV_REMOTE_READ, DAT_VA_TYPE_VA,
-					      0, &lmr, &lctx, &rctx, &length,
+					      DAT_MEM_PRIV_REMOTE_READ_FLAG,
+					      DAT_VA_TYPE_VA, 0, &lmr, &lctx, &rctx, &length,
 					      &addr), 0);
 	KUNIT_EXPECT_EQ(test, fake_mr_access(rctx), IB_ACCESS_REMOTE_READ);
 }
