@@ -217,7 +217,7 @@ static void kdapl_removal_gives_the_namespace_back(struct kunit *test)
 
 enum {
 	REMOVAL_EPS = 64,
-	REMOVAL_DESTROY_US = 50000,
+	REMOVAL_DESTROY_US = 200000,
 	/* At work at a time: each of them keeps a thread. */
 	REMOVAL_AT_ONCE = 16,
 };
@@ -267,7 +267,6 @@ static void kdapl_removal_open_by_address(struct kunit *test)
 static void kdapl_removal_iwarp(struct kunit *test)
 {
 	struct dat_connection_event_data *data;
-	struct kit *kit = to_kit(test);
 	struct dat_evd *evd;
 	struct kit_pair pair;
 	struct dat_event event;
