@@ -31,6 +31,8 @@ trouble="$trouble|DEBUG_LOCKS_WARN_ON|turning off the locking|refcount_t:|ODEBUG
 trouble="$trouble|rcu.*(stall|starved)|workqueue lockup|bad: scheduling|list_(add|del) corruption"
 trouble="$trouble|unregister_netdevice: waiting|kmemleak: .*(disabled|suspected)"
 
+kcsan=/sys/kernel/debug/kcsan
+
 log_lines()
 {
 	sed 's/^/log /' >/dev/ttyS1
@@ -232,11 +234,21 @@ run_kunit()
 	report "end $item"
 }
 
+# Without watchpoints there are no reports. Modules that count their lines have none.
+check_races()
+{
+	[ -e $kcsan ] || return 0
+	[ -z "$(find /sys/kernel/debug/gcov -name '*.gcda' 2>/dev/null | head -n 1)" ] || return 0
+	grep -q '^setup_watchpoints: [1-9]' $kcsan ||
+		fail_item leaks "KCSAN has watched nothing: $(head -n 3 $kcsan | tr '\n' ' ')"
+}
+
 # Twice: an object is reported only by a scan some seconds after its birth.
 scan_leaks()
 {
 	leaks=/sys/kernel/debug/kmemleak
 	report "begin leaks 900"
+	check_races
 	if [ ! -e $leaks ]; then
 		grep -q kdapl.leaks=no /proc/cmdline ||
 			fail_item leaks "this kernel has no kmemleak"
@@ -292,6 +304,8 @@ test)
 	more=$(sed -n 's/.*kdapl\.more=\([0-9]*\).*/\1/p' /proc/cmdline)
 	more=${more:-0}
 	: >/tmp/results
+	# It is off until somebody says so.
+	[ ! -e $kcsan ] || echo on >$kcsan
 	while :; do
 		pause 5
 		echo tick
