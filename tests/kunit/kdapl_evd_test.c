@@ -173,8 +173,7 @@ static int evd_reader(void *data)
 		if (!n)
 			cond_resched();
 	}
-	complete(&r->done);
-	return 0;
+	kthread_complete_and_exit(&r->done, 0);
 }
 
 static void kdapl_evd_four_threads(struct kunit *test)

@@ -53,8 +53,7 @@ static int loop_consumer(void *data)
 		wait_event(loop->wake, READ_ONCE(loop->stop) ||
 			   atomic_xchg(&loop->woken, 0));
 	}
-	complete(&loop->done);
-	return 0;
+	kthread_complete_and_exit(&loop->done, 0);
 }
 
 static void kdapl_loop_closed(struct kunit *test)

@@ -138,8 +138,7 @@ static int removal_thread(void *data)
 	struct completion *done = data;
 
 	fake_hca_unplug();
-	complete(done);
-	return 0;
+	kthread_complete_and_exit(done, 0);
 }
 
 /*

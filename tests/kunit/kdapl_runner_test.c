@@ -47,8 +47,7 @@ static int run_producer(void *data)
 			udelay(p->gap_us);
 		cond_resched();
 	}
-	complete(&p->done);
-	return 0;
+	kthread_complete_and_exit(&p->done, 0);
 }
 
 static void run_start(struct kunit *test, struct run_producer *p, int cpu)
@@ -61,6 +60,18 @@ static void run_start(struct kunit *test, struct run_producer *p, int cpu)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	kthread_bind(task, cpu);
 	wake_up_process(task);
+}
+
+/* What they use is the test's, and goes with it. */
+static void run_join(struct kunit *test, struct run_producer *p, int n)
+{
+	bool over;
+	int i;
+
+	for (i = 0; i < n; i++) {
+		over = wait_for_completion_timeout(&p[i].done, KIT_PATIENCE);
+		KUNIT_ASSERT_TRUE(test, over);
+	}
 }
 
 static void run_slowly(struct kit_upcall *up, const struct dat_event *event,
@@ -84,7 +95,6 @@ static void kdapl_runner_two_cpus(struct kunit *test)
 	struct dat_evd *evd;
 	u8 seen[2 * RUN_EACH] = {};
 	unsigned int i, index;
-	bool over;
 
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
@@ -105,10 +115,7 @@ static void kdapl_runner_two_cpus(struct kunit *test)
 		run_start(test, &p[i], i);
 	}
 	complete_all(go);
-	for (i = 0; i < 2; i++) {
-		over = wait_for_completion_timeout(&p[i].done, KIT_PATIENCE);
-		KUNIT_ASSERT_TRUE(test, over);
-	}
+	run_join(test, p, 2);
 	KUNIT_EXPECT_TRUE(test,
 			  KIT_WAIT(atomic_read(&up->done) == 2 * RUN_EACH));
 	KUNIT_EXPECT_EQ(test, up->count, 2U * RUN_EACH);
@@ -170,6 +177,7 @@ static void kdapl_runner_many_overlaps(struct kunit *test)
 		run_start(test, &p[i], i);
 	}
 	complete_all(go);
+	run_join(test, p, 2);
 	KUNIT_EXPECT_TRUE(test, KIT_WAIT(atomic_read(&up->done) == 2));
 	KUNIT_EXPECT_EQ(test, atomic_read(&up->overlap), 2);
 }

@@ -304,8 +304,7 @@ static int up_teardown(void *data)
 
 	td->ret = td->free ? dat_evd_free(td->evd) :
 		  dat_evd_modify_upcall(td->evd, DAT_UPCALL_TEARDOWN, NULL, 0);
-	complete(&td->done);
-	return 0;
+	kthread_complete_and_exit(&td->done, 0);
 }
 
 static void up_test_teardown(struct kunit *test, bool free)

@@ -146,8 +146,7 @@ static int fault_neighbour(void *data)
 		flood->turns++;
 		schedule_timeout_uninterruptible(1);
 	}
-	complete(&flood->done);
-	return 0;
+	kthread_complete_and_exit(&flood->done, 0);
 }
 
 static void kdapl_wakeup_faults_endless_completions(struct kunit *test)
@@ -203,8 +202,7 @@ static int fault_stray(void *data)
 
 	wait_for_completion(&s->go);
 	fake_cq_stray(s->cq);
-	complete(&s->done);
-	return 0;
+	kthread_complete_and_exit(&s->done, 0);
 }
 
 static void kdapl_wakeup_faults_evd_freed_under_callback(struct kunit *test)
