@@ -100,6 +100,7 @@ limited()
 	_pid=$!
 	look_at_clock
 	_end=$((now + _limit))
+	_step=0.02
 	while kill -0 $_pid 2>/dev/null; do
 		look_at_clock
 		if [ "$now" -ge $_end ]; then
@@ -115,7 +116,13 @@ limited()
 			wait $_pid
 			return 124
 		fi
-		pause 0.2
+		# Many are done at once.
+		pause $_step
+		case $_step in
+		0.02) _step=0.05 ;;
+		0.05) _step=0.1 ;;
+		*) _step=0.2 ;;
+		esac
 	done
 	wait $_pid
 	_rc=$?

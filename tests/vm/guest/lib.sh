@@ -160,16 +160,23 @@ unload_all()
 {
 	_round=0
 	while [ $_round -lt 6 ]; do
-		_stuck=
+		_stuck='' _gone=0
 		for _file in /modules/*.ko; do
 			_module=${_file##*/}
 			_module=${_module%.ko}
 			[ -d "/sys/module/$_module" ] || continue
-			rmmod "$_module" 2>/dev/null || _stuck="$_stuck $_module"
+			if rmmod "$_module" 2>/dev/null; then
+				_gone=1
+			else
+				_stuck="$_stuck $_module"
+			fi
 		done
 		[ -n "$_stuck" ] || return 0
-		_round=$((_round + 1))
-		pause 0.3
+		# Those that went may have been the users of the others.
+		if [ $_gone = 0 ]; then
+			_round=$((_round + 1))
+			pause 0.3
+		fi
 	done
 	echo "cannot be unloaded:$_stuck"
 	return 1
