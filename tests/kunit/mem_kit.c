@@ -46,9 +46,11 @@ EXPORT_SYMBOL_GPL(memkit_init);
 void mem_connect(struct mem *mem, int depth)
 {
 	struct kunit *test = mem->test;
-	struct dat_evd *conn = mem->pair.conn_evd;
+	struct dat_evd *conn;
 
-	kit_drain(conn);
+	/* The end of a connection before this one may still be on its way. */
+	conn = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
+	mem->pair.conn_evd = conn;
 	kit_pair_connect(test, &mem->pair,
 			 kit_ep(test, mem->recv, mem->req, conn, depth),
 			 kit_ep(test, mem->recv, mem->req, conn, depth));
