@@ -75,6 +75,8 @@ void kdapl_connect_drop_id(struct dat_ep *ep)
 		clear_bit(bit, &ep->todo);
 	ep->id_connected = false;
 	ep->dreq_due = false;
+	/* Or a registration would establish the next attempt before its time. */
+	WRITE_ONCE(ep->reg_wait, false);
 }
 
 static bool connect_late(struct dat_ep *ep)
@@ -193,10 +195,15 @@ static void connect_established(struct dat_ep *ep)
 	};
 	unsigned long flags;
 
-	/* Memory that the peer may be told of must be registered by then. */
-	ep->reg_wait = !kdapl_lmr_defer_register(ep);
-	if (ep->reg_wait)
+	/*
+	 * Memory that the peer may be told of must be registered by then. It waits
+	 * from the moment of the look on: registrations that another EP carries may
+	 * come home behind the look, and only who waits is told.
+	 */
+	WRITE_ONCE(ep->reg_wait, true);
+	if (!kdapl_lmr_defer_register(ep))
 		return;
+	WRITE_ONCE(ep->reg_wait, false);
 
 	spin_lock_irqsave(&ep->lock, flags);
 	if (!ep->terminal) {

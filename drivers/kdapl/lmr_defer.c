@@ -217,7 +217,10 @@ void kdapl_lmr_defer_done_locked(struct kdapl_wr *wr, enum ib_wc_status status)
 	wake_up_all(&pz->lmr_wait);
 	spin_unlock(&pz->lmr_lock);
 
-	/* Its send slot is free for the next one. */
+	/*
+	 * Its send slot is free for the next one. The lock above is the one under
+	 * which an EP looks, after it has set reg_wait: see connect_established().
+	 */
 	kdapl_ep_kick(wr->queue->ep, KDAPL_EP_TODO_REG);
 	lmr_kick_eps(pz, false);
 	kdapl_obj_put(&lmr->obj);

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections that wait for registrations: where no QP can be connected to itself,
+ * one EP of a PZ carries a registration, and all of them are told of their
+ * connections when it has come home.
+ */
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "../../drivers/kdapl/ep.h"
+#include "kit.h"
+
+enum {
+	WAIT_ROUNDS = 24,
+	WAIT_BYTES = 512,
+};
+
+struct wait_kit {
+	struct kit_pair pair;
+	struct dat_evd *dto;
+	u8 *memory;
+};
+
+static struct wait_kit *wait_kit(struct kunit *test)
+{
+	struct wait_kit *wait;
+
+	kit_replug(test, FAKE_PROTO_IWARP);
+	wait = kunit_kzalloc(test, sizeof(*wait), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, wait);
+	wait->memory = kunit_kzalloc(test, WAIT_BYTES, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, wait->memory);
+	wait->dto = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	kit_pair_listen(test, &wait->pair);
+	fake_script.manual_reg = true;
+	return wait;
+}
+
+/* Nobody is connected, so it waits for whoever will be. */
+static struct dat_lmr *wait_lmr(struct kunit *test, struct wait_kit *wait)
+{
+	union dat_region_description region = { .for_va = wait->memory };
+	struct dat_lmr *lmr = NULL;
+	u64 length, addr;
+	u32 lctx, rctx;
+
+	KUNIT_ASSERT_EQ(test, dat_lmr_kcreate(to_kit(test)->ia,
+					      DAT_MEM_TYPE_VIRTUAL, region,
+					      WAIT_BYTES, to_kit(test)->pz,
+					      DAT_MEM_PRIV_REMOTE_READ_FLAG,
+					      DAT_VA_TYPE_VA, 0, &lmr, &lctx,
+					      &rctx, &length, &addr), 0);
+	return lmr;
+}
+
+static void wait_begin(struct kunit *test, struct wait_kit *wait)
+{
+	struct kit_pair *pair = &wait->pair;
+	struct dat_event event;
+	struct dat_cr *cr;
+
+	pair->conn_evd = kit_evd(test, 16, DAT_EVD_CONNECTION_FLAG);
+	pair->client = kit_ep(test, wait->dto, wait->dto, pair->conn_evd, 8);
+	pair->server = kit_ep(test, wait->dto, wait->dto, pair->conn_evd, 8);
+	KUNIT_ASSERT_EQ(test, kit_connect(pair->client, KIT_PORT), 0);
+	event = kit_next(pair->cr_evd);
+	KUNIT_ASSERT_EQ(test, (int)event.event_number,
+			(int)DAT_CONNECTION_REQUEST_EVENT);
+	cr = event.event_data.cr_arrival_event_data.cr_handle;
+	KUNIT_ASSERT_EQ(test, dat_cr_accept(cr, pair->server, 0, NULL), 0);
+}
+
+/* The QP that the registration was posted on. */
+static struct ib_qp *wait_carrier(struct kunit *test, struct wait_kit *wait)
+{
+	struct ib_qp *client = kit_qp(wait->pair.client);
+	struct ib_qp *server = kit_qp(wait->pair.server);
+
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(fake_qp_posted(client, true) ||
+					 fake_qp_posted(server, true)));
+	return fake_qp_posted(client, true) ? client : server;
+}
+
+static void wait_end(struct kunit *test, struct wait_kit *wait)
+{
+	struct kit_pair *pair = &wait->pair;
+
+	KUNIT_EXPECT_EQ(test, dat_ep_free(pair->client), 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_free(pair->server), 0);
+	kit_drain(wait->dto);
+	kit_drain(pair->conn_evd);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(pair->conn_evd), 0);
+}
+
+/* Both are told, whenever the registration comes home. */
+static void kdapl_lmr_wait_all_are_told(struct kunit *test)
+{
+	struct wait_kit *wait = wait_kit(test);
+	struct dat_event event;
+	struct dat_lmr *lmr;
+	int i, n;
+
+	for (i = 0; i < WAIT_ROUNDS; i++) {
+		lmr = wait_lmr(test, wait);
+		wait_begin(test, wait);
+		KUNIT_EXPECT_EQ(test, dat_evd_dequeue(wait->pair.conn_evd,
+						      &event), -EAGAIN);
+		fake_qp_complete(wait_carrier(test, wait), true, 1,
+				 IB_WC_SUCCESS);
+		for (n = 0; n < 2; n++) {
+			event = kit_next(wait->pair.conn_evd);
+			KUNIT_ASSERT_EQ(test, (int)event.event_number,
+					(int)DAT_CONNECTION_EVENT_ESTABLISHED);
+		}
+		wait_end(test, wait);
+		KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
+	}
+}
+
+/* An attempt that ended while it waited leaves nothing of that to the next one. */
+static void kdapl_lmr_wait_ends_with_the_attempt(struct kunit *test)
+{
+	struct wait_kit *wait = wait_kit(test);
+	struct kit_pair *pair = &wait->pair;
+	struct dat_lmr *lmr = wait_lmr(test, wait);
+	struct dat_event event;
+
+	wait_begin(test, wait);
+	wait_carrier(test, wait);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(pair->client->reg_wait)));
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(pair->client,
+						DAT_CLOSE_ABRUPT_FLAG), 0);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(kit_state(pair->client) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	kit_next(pair->conn_evd);
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(pair->client), 0);
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(pair->client->reg_wait));
+
+	/* Nobody accepts it, so whatever else there is to do it is pending. */
+	KUNIT_ASSERT_EQ(test, kit_connect(pair->client, KIT_PORT), 0);
+	event = kit_next(pair->cr_evd);
+	KUNIT_ASSERT_EQ(test, (int)event.event_number,
+			(int)DAT_CONNECTION_REQUEST_EVENT);
+	kdapl_ep_kick(pair->client, KDAPL_EP_TODO_REG);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!test_bit(KDAPL_EP_TODO_REG,
+						   &pair->client->todo)));
+	flush_delayed_work(&pair->client->work);
+	KUNIT_EXPECT_EQ(test, (int)kit_state(pair->client),
+			(int)DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+	KUNIT_EXPECT_EQ(test, dat_cr_reject(event.event_data
+					    .cr_arrival_event_data.cr_handle, 0,
+					    NULL), 0);
+	wait_end(test, wait);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
+}
+
+static struct kunit_case kdapl_lmr_wait_cases[] = {
+	KUNIT_CASE(kdapl_lmr_wait_all_are_told),
+	KUNIT_CASE(kdapl_lmr_wait_ends_with_the_attempt),
+	{}
+};
+
+static void wait_exit(struct kunit *test)
+{
+	fake_script.manual_reg = false;
+	kit_exit(test);
+	/* Whatever happened, the next test finds an InfiniBand device. */
+	fake_hca_unplug();
+	KUNIT_EXPECT_EQ(test, fake_hca_plug(FAKE_PROTO_IB), 0);
+}
+
+static struct kunit_suite kdapl_lmr_wait_suite = {
+	.name = "kdapl_lmr_wait",
+	.init = kit_init,
+	.exit = wait_exit,
+	.test_cases = kdapl_lmr_wait_cases,
+};
+
+kunit_test_suite(kdapl_lmr_wait_suite);
+
+MODULE_DESCRIPTION("Suite: connections that wait for registrations");
+MODULE_IMPORT_NS(KDAPL_KUNIT);
+MODULE_LICENSE("GPL");
