@@ -81,7 +81,8 @@ take_lock()
 	mkdir -p "$(dirname "$1")"
 	exec {lock_fd}>"$1"
 	if ! flock -n "$lock_fd"; then
-		say "waiting for another build that uses $1"
+		# Not among what a script prints for its caller.
+		say "waiting for another build that uses $1" >&2
 		flock -w 3600 "$lock_fd" || die "the lock $1 is still held after an hour"
 	fi
 }
