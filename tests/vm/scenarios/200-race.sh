@@ -12,7 +12,7 @@
 . /scenarios/vmtest.sh
 
 count=200000
-! debug_kernel || count=5000
+! debug_kernel || count=3000
 # A number of one's own: KERNEL_ARGS=kdapl.race=1000000
 own=$(sed -n 's/.*kdapl\.race=\([0-9]*\).*/\1/p' /proc/cmdline)
 count=${own:-$count}
