@@ -12,8 +12,11 @@
 
 static void fake_step(enum fake_step step, struct ib_cq *cq)
 {
-	if (fake_script.hook)
-		fake_script.hook(step, cq, fake_script.hook_ctx);
+	void (*hook)(enum fake_step step, struct ib_cq *cq, void *ctx);
+
+	hook = READ_ONCE(fake_script.hook);
+	if (hook)
+		hook(step, cq, READ_ONCE(fake_script.hook_ctx));
 }
 
 int fake_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -178,7 +181,7 @@ int fake_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags flags)
 	spin_lock_irqsave(&cq->lock, irq);
 	waiting = cq->tail - cq->head;
 	cq->armed = true;
-	switch (fake_script.notify) {
+	switch (READ_ONCE(fake_script.notify)) {
 	case FAKE_REPORTS_ONLY:
 		ret = ask && waiting;
 		cq->armed = !ret;

@@ -123,13 +123,13 @@ static void kdapl_arm_inject_while_enabling(struct kunit *test)
 		up->count = 0;
 		counted = atomic64_read(&evd->stats.busy);
 		kit_source_post(test, &source, 1);
-		fake_script.notify = c->notify;
+		WRITE_ONCE(fake_script.notify, c->notify);
 		fake_script.empty_reports = c->empty_reports;
 
 		arm_hook_set(&inject, &source, at);
 		ret = dat_evd_modify_upcall(evd, c->policy, &up->object,
 					    DAT_UPCALL_INVOC_NEW);
-		fake_script.hook = NULL;
+		WRITE_ONCE(fake_script.hook, NULL);
 
 		if (ret) {
 			KUNIT_EXPECT_EQ(test, ret, -EBUSY);
@@ -193,7 +193,7 @@ static void kdapl_arm_inject_while_running(struct kunit *test)
 	if (notify)
 		up->action = arm_drain_and_enable;
 	kit_source(test, &source, evd, ARM_DEPTH);
-	fake_script.notify = c->notify;
+	WRITE_ONCE(fake_script.notify, c->notify);
 	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(evd, c->policy, &up->object,
 						    DAT_UPCALL_INVOC_NEW), 0);
 
@@ -208,7 +208,7 @@ static void kdapl_arm_inject_while_running(struct kunit *test)
 		due++;
 		KUNIT_EXPECT_TRUE_MSG(test, KIT_WAIT(ARM_DELIVERED() >= due),
 				      "lost: the first, step %d", at);
-		fake_script.hook = NULL;
+		WRITE_ONCE(fake_script.hook, NULL);
 		while (source.completed < source.posted)
 			kit_source_complete(&source);
 		due++;
@@ -236,7 +236,7 @@ static void kdapl_arm_late_callback(struct kunit *test)
 
 	kit_source(test, &source, evd, ARM_DEPTH);
 	kit_source_post(test, &source, 2);
-	fake_script.notify = c->notify;
+	WRITE_ONCE(fake_script.notify, c->notify);
 	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(evd, c->policy, &up->object,
 						    DAT_UPCALL_INVOC_NEW), 0);
 
@@ -269,7 +269,7 @@ static void kdapl_arm_reports_over_nothing(struct kunit *test)
 	struct kit_source source;
 
 	kit_source(test, &source, evd, ARM_DEPTH);
-	fake_script.notify = FAKE_REPORTS_EMPTY;
+	WRITE_ONCE(fake_script.notify, FAKE_REPORTS_EMPTY);
 	fake_script.empty_reports = UINT_MAX;
 	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_NOTIFY,
 						    &up->object,

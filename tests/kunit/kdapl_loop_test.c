@@ -84,7 +84,7 @@ static void kdapl_loop_closed(struct kunit *test)
 	wake_up_process(task);
 	for (i = 1; i <= LOOP_ROUNDS && !stalled; i++) {
 		notify = i % FAKE_REPORTS_EMPTY;
-		fake_script.notify = notify;
+		WRITE_ONCE(fake_script.notify, notify);
 		kit_source_post(test, &source, 1);
 		udelay(i % 7);
 		kit_source_complete(&source);

@@ -200,7 +200,7 @@ static void run_reenable(struct kit_upcall *up, const struct dat_event *event,
 	struct run_reenter *re = up->priv;
 
 	dat_evd_modify_upcall(up->evd, DAT_UPCALL_DISABLE, DAT_UPCALL_SAME, 0);
-	re->drained += kit_drain(up->evd);
+	WRITE_ONCE(re->drained, re->drained + kit_drain(up->evd));
 	if (dat_evd_modify_upcall(up->evd, re->policy, DAT_UPCALL_SAME,
 				  DAT_UPCALL_INVOC_NEW))
 		re->refused++;
@@ -231,7 +231,8 @@ static void kdapl_runner_reenable_inside(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(evd, c->policy, &up->object,
 						    DAT_UPCALL_INVOC_NEW), 0);
 	kit_source_complete(&re->source);
-	KUNIT_EXPECT_TRUE(test, KIT_WAIT(re->drained + READ_ONCE(up->count) ==
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(re->drained) +
+					 READ_ONCE(up->count) ==
 					 41 && !READ_ONCE(evd->runners)));
 	if (!many) {
 		/* Each of them needed an upcall of its own. */

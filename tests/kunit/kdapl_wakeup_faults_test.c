@@ -42,15 +42,15 @@ static void kdapl_wakeup_faults_completion_before_arm(struct kunit *test)
 		source.posted = 41;
 		source.completed = 41;
 		kit_source_post(test, &source, 1);
-		fake_script.notify = classes[i];
+		WRITE_ONCE(fake_script.notify, classes[i]);
 		fake_script.hook_ctx = &source;
-		fake_script.hook = fault_before_notify;
+		WRITE_ONCE(fake_script.hook, fault_before_notify);
 		KUNIT_EXPECT_EQ(test,
 				dat_evd_modify_upcall(evd, DAT_UPCALL_NOTIFY,
 						      &up->object,
 						      DAT_UPCALL_INVOC_NEW),
 				-EBUSY);
-		fake_script.hook = NULL;
+		WRITE_ONCE(fake_script.hook, NULL);
 		KUNIT_EXPECT_EQ(test, (int)kit_policy(evd), DAT_UPCALL_DISABLE);
 		KUNIT_EXPECT_EQ(test, atomic64_read(&evd->stats.busy), 1LL);
 		KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), 0);
@@ -166,7 +166,7 @@ static void kdapl_wakeup_faults_endless_completions(struct kunit *test)
 	kit_source(test, &flood->source, evd, 48);
 	kit_source_post(test, &flood->source, 32);
 	fake_script.hook_ctx = flood;
-	fake_script.hook = fault_one_more;
+	WRITE_ONCE(fake_script.hook, fault_one_more);
 	task = kthread_create(fault_neighbour, flood, "neighbour");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	kthread_bind(task, 0);
@@ -174,7 +174,7 @@ static void kdapl_wakeup_faults_endless_completions(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, !!wait_for_completion_timeout(&flood->done,
 							      KIT_PATIENCE));
 	WRITE_ONCE(flood->stop, true);
-	fake_script.hook = NULL;
+	WRITE_ONCE(fake_script.hook, NULL);
 	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!READ_ONCE(evd->runners) &&
 					 !evd->live));
 	/* A turn is a tick, on a starved emulator several; starving is 0. */

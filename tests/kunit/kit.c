@@ -54,7 +54,7 @@ void kit_exit(struct kunit *test)
 	if (!kit)
 		return;
 	/* What a test has broken must not break the way down. */
-	fake_script.hook = NULL;
+	WRITE_ONCE(fake_script.hook, NULL);
 	fake_hca_fail(FAKE_ANY, 1, 0, 0);
 	fake_cm_fail(FAKE_CM_ANY, 1, 0, 0);
 	kit_close(kit);
@@ -83,7 +83,8 @@ static void kit_upcall_func(void *instance_data, const struct dat_event *event,
 		spin_lock_irqsave(&up->lock, flags);
 		if (up->count < KIT_RECORD)
 			up->events[up->count] = *event;
-		up->count++;
+		/* Who waits for it has not the lock. */
+		WRITE_ONCE(up->count, up->count + 1);
 		spin_unlock_irqrestore(&up->lock, flags);
 	} else {
 		atomic_inc(&up->nulls);
