@@ -101,7 +101,7 @@ arm_commit_locked(struct dat_evd *evd, enum dat_upcall_policy policy,
 		  const struct dat_upcall_object *upcall)
 {
 	evd->used = true;
-	evd->policy = policy;
+	WRITE_ONCE(evd->policy, policy);
 	if (upcall)
 		evd->upcall = *upcall;
 	evd->generation++;

@@ -185,7 +185,7 @@ static __always_inline void upcall_notify_locked(struct dat_evd *evd, bool more)
 {
 	evd->armed = false;
 	evd->any = false;
-	evd->policy = DAT_UPCALL_DISABLE;
+	WRITE_ONCE(evd->policy, DAT_UPCALL_DISABLE);
 	evd->generation++;
 	evd->stats.upcalls++;
 	if (trace_kdapl_evd_upcall_enabled())
@@ -444,7 +444,7 @@ int kdapl_upcall_teardown(struct dat_evd *evd)
 	spin_lock_irq(&evd->lock);
 	evd->torn_down = true;
 	evd->shut = true;
-	evd->policy = DAT_UPCALL_DISABLE;
+	WRITE_ONCE(evd->policy, DAT_UPCALL_DISABLE);
 	evd->armed = false;
 	evd->any = false;
 	evd->generation++;

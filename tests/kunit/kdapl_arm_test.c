@@ -154,7 +154,7 @@ static void kdapl_arm_inject_while_enabling(struct kunit *test)
 							    DAT_UPCALL_SAME, 0),
 				0);
 		KUNIT_EXPECT_EQ(test, arm_events(c, evd, up), 1U);
-		KUNIT_EXPECT_TRUE(test, KIT_WAIT(!READ_ONCE(evd->runners)));
+		KUNIT_EXPECT_TRUE(test, KIT_WAIT(!kit_runners(evd)));
 	}
 	/* Both outcomes were seen, and the steps ran out before the loop did. */
 	KUNIT_EXPECT_GT(test, busy, 0);
@@ -215,7 +215,7 @@ static void kdapl_arm_inject_while_running(struct kunit *test)
 		KUNIT_EXPECT_TRUE_MSG(test, KIT_WAIT(ARM_DELIVERED() == due),
 				      "lost: completion at step %d of the run",
 				      at);
-		KUNIT_EXPECT_TRUE(test, KIT_WAIT(!READ_ONCE(evd->runners)));
+		KUNIT_EXPECT_TRUE(test, KIT_WAIT(!kit_runners(evd)));
 	}
 	KUNIT_EXPECT_EQ(test, evd->stats.dequeued, (u64)source.completed);
 }

@@ -233,7 +233,7 @@ static void kdapl_runner_reenable_inside(struct kunit *test)
 	kit_source_complete(&re->source);
 	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(re->drained) +
 					 READ_ONCE(up->count) ==
-					 41 && !READ_ONCE(evd->runners)));
+					 41 && !kit_runners(evd)));
 	if (!many) {
 		/* Each of them needed an upcall of its own. */
 		KUNIT_EXPECT_EQ(test, atomic_read(&up->calls), 41);
@@ -308,7 +308,7 @@ static void kdapl_runner_disabled_inside(struct kunit *test)
 	KIT_SETTLE();
 	KUNIT_EXPECT_EQ(test, atomic_read(&up->calls), 1);
 	KUNIT_EXPECT_EQ(test, kit_drain(evd), 5U);
-	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!READ_ONCE(evd->runners)));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!kit_runners(evd)));
 }
 
 /* After MANY, an upcall of SINGLE_INSTANCE starts only when the others are over. */
@@ -363,7 +363,7 @@ static void kdapl_runner_budget_of_one(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, up->events[i].event_data
 					.dto_completion_event_data.user_cookie
 					.as_index, (unsigned long)i);
-	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!READ_ONCE(evd->runners)));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!kit_runners(evd)));
 }
 
 static struct kunit_case kdapl_runner_cases[] = {

@@ -175,7 +175,7 @@ static void kdapl_wakeup_faults_endless_completions(struct kunit *test)
 							      KIT_PATIENCE));
 	WRITE_ONCE(flood->stop, true);
 	WRITE_ONCE(fake_script.hook, NULL);
-	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!READ_ONCE(evd->runners) &&
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!kit_runners(evd) &&
 					 !evd->live));
 	/* A turn is a tick, on a starved emulator several; starving is 0. */
 	KUNIT_EXPECT_GE(test, flood->turns, 10UL);

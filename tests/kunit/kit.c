@@ -181,6 +181,18 @@ unsigned int kit_drain(struct dat_evd *evd)
 }
 EXPORT_SYMBOL_GPL(kit_drain);
 
+unsigned int kit_runners(struct dat_evd *evd)
+{
+	unsigned int runners;
+	unsigned long flags;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	runners = evd->runners;
+	spin_unlock_irqrestore(&evd->lock, flags);
+	return runners;
+}
+EXPORT_SYMBOL_GPL(kit_runners);
+
 struct dat_event kit_next(struct dat_evd *evd)
 {
 	struct dat_event event = {};

@@ -115,6 +115,8 @@ int kit_post_se(struct dat_evd *evd, unsigned long tag);
 unsigned long kit_se_tag(const struct dat_event *event);
 /* Dequeues what there is and forgets it; returns how much that was. */
 unsigned int kit_drain(struct dat_evd *evd);
+/* Runs of its upcalls, looked at under the lock of the EVD. */
+unsigned int kit_runners(struct dat_evd *evd);
 /* The next event, waited for; its number is 0 if none came. */
 struct dat_event kit_next(struct dat_evd *evd);
 #define KIT_EXPECT_EVENT(test, evd, number)				\
