@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
-# unproven: siw
 # timeout: 900
 # load: kdapl kdapl_vmtest
 #
