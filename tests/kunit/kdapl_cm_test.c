@@ -8,20 +8,6 @@
 
 #define EV(name)	DAT_CONNECTION_EVENT_##name
 
-/* Exactly one of the events that end an attempt, and none behind it. */
-static void cm_expect_end(struct kunit *test, struct dat_evd *evd,
-			  struct dat_ep *ep, enum dat_event_number number)
-{
-	struct dat_event event = kit_next(evd);
-
-	KUNIT_EXPECT_EQ(test, (int)event.event_number, (int)number);
-	KUNIT_EXPECT_PTR_EQ(test, event.event_data.connect_event_data.ep_handle,
-			    ep);
-	KUNIT_EXPECT_EQ(test, (int)kit_state(ep), DAT_EP_STATE_DISCONNECTED);
-	KIT_SETTLE();
-	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
-}
-
 /* What the CM may say while a connection is being made by us. */
 static const struct cm_active_case {
 	const char *name;
@@ -69,7 +55,7 @@ static void kdapl_cm_active_failure(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, KIT_WAIT(fake_cm_count(FAKE_CM_CONNECT) == 1));
 	KUNIT_EXPECT_GE(test, fake_cm_event(ep->id, c->type, c->status, pdata,
 					    c->pdata), 0);
-	cm_expect_end(test, evd, ep, c->end);
+	kit_expect_end(test, evd, ep, c->end);
 	/* The EP can be used again. */
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep), 0);
 	KUNIT_EXPECT_EQ(test, (int)kit_state(ep), DAT_EP_STATE_UNCONNECTED);
@@ -130,7 +116,7 @@ static void kdapl_cm_passive_end(struct kunit *test)
 	KUNIT_EXPECT_GE(test, fake_cm_event(id, c->type, c->status, NULL, 0),
 			0);
 	if (c->end != EV(ESTABLISHED)) {
-		cm_expect_end(test, evd, ep, c->end);
+		kit_expect_end(test, evd, ep, c->end);
 		return;
 	}
 	event = KIT_EXPECT_EVENT(test, evd, EV(ESTABLISHED));
@@ -179,7 +165,7 @@ static void kdapl_cm_timed_out(struct kunit *test)
 	kit_address(&addr);
 	KUNIT_ASSERT_EQ(test, dat_ep_connect(ep, (struct sockaddr *)&addr, 1,
 					     100 * 1000, 0, NULL, 0, 0), 0);
-	cm_expect_end(test, evd, ep, EV(TIMED_OUT));
+	kit_expect_end(test, evd, ep, EV(TIMED_OUT));
 	/* Microseconds, not milliseconds, and not at once. */
 	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - begun), 90U);
 	KUNIT_EXPECT_LE(test, jiffies_to_msecs(jiffies - begun), 30000U);
@@ -191,7 +177,7 @@ static void kdapl_cm_nobody_listens(struct kunit *test)
 	struct dat_ep *ep = kit_ep(test, NULL, NULL, evd, 0);
 
 	KUNIT_ASSERT_EQ(test, kit_connect(ep, 4003), 0);
-	cm_expect_end(test, evd, ep, EV(NON_PEER_REJECTED));
+	kit_expect_end(test, evd, ep, EV(NON_PEER_REJECTED));
 }
 
 /* Private data all the way: request, reply; zero-padded to the field's size. */

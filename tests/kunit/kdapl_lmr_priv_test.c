@@ -299,18 +299,10 @@ static struct kunit_case kdapl_lmr_priv_cases[] = {
 	{}
 };
 
-static void priv_exit(struct kunit *test)
-{
-	kit_exit(test);
-	/* Whatever happened, the next test finds an InfiniBand device. */
-	fake_hca_unplug();
-	KUNIT_EXPECT_EQ(test, fake_hca_plug(FAKE_PROTO_IB), 0);
-}
-
 static struct kunit_suite kdapl_lmr_priv_suite = {
 	.name = "kdapl_lmr_priv",
 	.init = kit_init,
-	.exit = priv_exit,
+	.exit = kit_exit_replug,
 	.test_cases = kdapl_lmr_priv_cases,
 };
 

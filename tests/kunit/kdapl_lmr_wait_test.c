@@ -57,18 +57,11 @@ static struct dat_lmr *wait_lmr(struct kunit *test, struct wait_kit *wait)
 static void wait_begin(struct kunit *test, struct wait_kit *wait)
 {
 	struct kit_pair *pair = &wait->pair;
-	struct dat_event event;
-	struct dat_cr *cr;
 
 	pair->conn_evd = kit_evd(test, 16, DAT_EVD_CONNECTION_FLAG);
-	pair->client = kit_ep(test, wait->dto, wait->dto, pair->conn_evd, 8);
-	pair->server = kit_ep(test, wait->dto, wait->dto, pair->conn_evd, 8);
-	KUNIT_ASSERT_EQ(test, kit_connect(pair->client, KIT_PORT), 0);
-	event = kit_next(pair->cr_evd);
-	KUNIT_ASSERT_EQ(test, (int)event.event_number,
-			(int)DAT_CONNECTION_REQUEST_EVENT);
-	cr = event.event_data.cr_arrival_event_data.cr_handle;
-	KUNIT_ASSERT_EQ(test, dat_cr_accept(cr, pair->server, 0, NULL), 0);
+	kit_pair_accept(test, pair,
+			kit_ep(test, wait->dto, wait->dto, pair->conn_evd, 8),
+			kit_ep(test, wait->dto, wait->dto, pair->conn_evd, 8));
 }
 
 /* The QP that the registration was posted on. */
@@ -170,10 +163,7 @@ static struct kunit_case kdapl_lmr_wait_cases[] = {
 static void wait_exit(struct kunit *test)
 {
 	fake_script.manual_reg = false;
-	kit_exit(test);
-	/* Whatever happened, the next test finds an InfiniBand device. */
-	fake_hca_unplug();
-	KUNIT_EXPECT_EQ(test, fake_hca_plug(FAKE_PROTO_IB), 0);
+	kit_exit_replug(test);
 }
 
 static struct kunit_suite kdapl_lmr_wait_suite = {

@@ -13,20 +13,6 @@
 
 #define EV(name)	DAT_CONNECTION_EVENT_##name
 
-/* Its end, once, and the last that is heard of it. */
-static void news_expect_end(struct kunit *test, struct dat_evd *evd,
-			    struct dat_ep *ep, enum dat_event_number number)
-{
-	struct dat_event event = kit_next(evd);
-
-	KUNIT_EXPECT_EQ(test, (int)event.event_number, (int)number);
-	KUNIT_EXPECT_PTR_EQ(test, event.event_data.connect_event_data.ep_handle,
-			    ep);
-	KUNIT_EXPECT_EQ(test, (int)kit_state(ep), DAT_EP_STATE_DISCONNECTED);
-	KIT_SETTLE();
-	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
-}
-
 static void news_expect_async(struct kunit *test,
 			      enum dat_event_number number, const void *handle,
 			      u32 reason)
@@ -82,7 +68,7 @@ static void kdapl_news_qp_fatal_while_connecting(struct kunit *test)
 	fake_qp_event(kit_qp(ep), IB_EVENT_QP_FATAL);
 	news_expect_async(test, DAT_ASYNC_ERROR_EP_BROKEN, ep,
 			  DAT_EP_TRANSFER_TO_ERROR);
-	news_expect_end(test, conn, ep, EV(BROKEN));
+	kit_expect_end(test, conn, ep, EV(BROKEN));
 }
 
 /* The QP has flushed, and the CM knows of nothing. */
@@ -93,7 +79,7 @@ static void kdapl_news_flushed_while_connecting(struct kunit *test)
 	struct dat_ep *ep = news_connecting(test, dto, conn);
 
 	news_flush_one(test, ep, dto);
-	news_expect_end(test, conn, ep, EV(BROKEN));
+	kit_expect_end(test, conn, ep, EV(BROKEN));
 }
 
 /* The QP has flushed, and then it turns out that the peer has disconnected. */
@@ -109,7 +95,7 @@ static void kdapl_news_flushed_then_dreq(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, fake_cm_event(pair.client->id,
 					    RDMA_CM_EVENT_DISCONNECTED, 0, NULL,
 					    0), 0);
-	news_expect_end(test, pair.conn_evd, pair.client, EV(DISCONNECTED));
+	kit_expect_end(test, pair.conn_evd, pair.client, EV(DISCONNECTED));
 	/* The DREQ has its DREP. */
 	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 1U);
 }
@@ -136,7 +122,7 @@ static void kdapl_news_dreq_for_an_rtu(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_cm_event(id, RDMA_CM_EVENT_DISCONNECTED, 0,
 					    NULL, 0), 0);
 	KIT_EXPECT_EVENT(test, conn, EV(ESTABLISHED));
-	news_expect_end(test, conn, ep, EV(DISCONNECTED));
+	kit_expect_end(test, conn, ep, EV(DISCONNECTED));
 	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 1U);
 }
 
@@ -150,7 +136,7 @@ static void kdapl_news_rejected_when_connected(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, fake_cm_event(pair.client->id,
 					    RDMA_CM_EVENT_REJECTED,
 					    IB_CM_REJ_TIMEOUT, NULL, 0), 0);
-	news_expect_end(test, pair.conn_evd, pair.client, EV(DISCONNECTED));
+	kit_expect_end(test, pair.conn_evd, pair.client, EV(DISCONNECTED));
 }
 
 /* Device and port are told of; connections live on. */

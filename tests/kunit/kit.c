@@ -63,6 +63,14 @@ void kit_exit(struct kunit *test)
 }
 EXPORT_SYMBOL_GPL(kit_exit);
 
+void kit_exit_replug(struct kunit *test)
+{
+	kit_exit(test);
+	fake_hca_unplug();
+	KUNIT_EXPECT_EQ(test, fake_hca_plug(FAKE_PROTO_IB), 0);
+}
+EXPORT_SYMBOL_GPL(kit_exit_replug);
+
 static void kit_upcall_func(void *instance_data, const struct dat_event *event,
 			    bool more)
 {
@@ -330,8 +338,22 @@ void kit_pair_listen(struct kunit *test, struct kit_pair *pair)
 }
 EXPORT_SYMBOL_GPL(kit_pair_listen);
 
-void kit_pair_connect(struct kunit *test, struct kit_pair *pair,
-		      struct dat_ep *client, struct dat_ep *server)
+void kit_expect_end(struct kunit *test, struct dat_evd *evd, struct dat_ep *ep,
+		    enum dat_event_number number)
+{
+	struct dat_event event = kit_next(evd);
+
+	KUNIT_EXPECT_EQ(test, (int)event.event_number, (int)number);
+	KUNIT_EXPECT_PTR_EQ(test, event.event_data.connect_event_data.ep_handle,
+			    ep);
+	KUNIT_EXPECT_EQ(test, (int)kit_state(ep), DAT_EP_STATE_DISCONNECTED);
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
+}
+EXPORT_SYMBOL_GPL(kit_expect_end);
+
+void kit_pair_accept(struct kunit *test, struct kit_pair *pair,
+		     struct dat_ep *client, struct dat_ep *server)
 {
 	struct dat_event event;
 	struct dat_cr *cr;
@@ -344,6 +366,15 @@ void kit_pair_connect(struct kunit *test, struct kit_pair *pair,
 			(int)DAT_CONNECTION_REQUEST_EVENT);
 	cr = event.event_data.cr_arrival_event_data.cr_handle;
 	KUNIT_ASSERT_EQ(test, dat_cr_accept(cr, pair->server, 0, NULL), 0);
+}
+EXPORT_SYMBOL_GPL(kit_pair_accept);
+
+void kit_pair_connect(struct kunit *test, struct kit_pair *pair,
+		      struct dat_ep *client, struct dat_ep *server)
+{
+	struct dat_event event;
+
+	kit_pair_accept(test, pair, client, server);
 	event = kit_next(pair->conn_evd);
 	KUNIT_ASSERT_EQ(test, (int)event.event_number,
 			(int)DAT_CONNECTION_EVENT_ESTABLISHED);

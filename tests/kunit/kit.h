@@ -52,6 +52,8 @@ struct kit {
 
 int kit_init(struct kunit *test);
 void kit_exit(struct kunit *test);
+/* Whatever the test has plugged, the next one finds an InfiniBand device. */
+void kit_exit_replug(struct kunit *test);
 /* For tests that close the IA themselves, or never had one. */
 void kit_close(struct kit *kit);
 /* Another device in the place of the one there is, with an IA and a PZ. */
@@ -171,6 +173,12 @@ void kit_pair(struct kunit *test, struct kit_pair *pair,
 /* Another connection through the same service point, of EPs that are given. */
 void kit_pair_connect(struct kunit *test, struct kit_pair *pair,
 		      struct dat_ep *client, struct dat_ep *server);
+/* The same up to the accept: nobody has been told yet. */
+void kit_pair_accept(struct kunit *test, struct kit_pair *pair,
+		     struct dat_ep *client, struct dat_ep *server);
+/* The end of @ep is the next event, once, and the last that is heard of it. */
+void kit_expect_end(struct kunit *test, struct dat_evd *evd, struct dat_ep *ep,
+		    enum dat_event_number number);
 void kit_pair_listen(struct kunit *test, struct kit_pair *pair);
 
 #endif /* _KIT_H */
