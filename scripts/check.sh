@@ -104,20 +104,19 @@ built()
 	verdict "$1" "$work/complaints"
 }
 
-# From nothing, as a warning is only printed when its file is compiled.
+# The tree of make bench, where a file with a warning makes no object (strict): what
+# is there needs no second look but sparse's.
 compile_release()
 {
 	local name='release build: W=1 and sparse' log=$work/check-release.log rc=0
-	local tree=$build/check-release/src
 
 	wanted "$name" || return 0
-	rm -rf "${tree:?}"
-	step 1200 "$log" "" scripts/build-modules check-release "$kdir" W=1 C=1 2>"$work/err" || rc=1
-	built "$name" "$log" "$tree" $rc
+	step 1200 "$log" "" scripts/build-modules release "$kdir" "${strict[@]}" C=2 \
+		CONFIG_KDAPL_BENCH=m 2>"$work/err" || rc=1
+	built "$name" "$log" "$build/release/src" $rc
 }
 
-# The tree of make test, where a file with a warning makes no object (strict): what
-# is there needs no second look but sparse's.
+# The same with the tree of make test.
 compile_test()
 {
 	local name='test build: W=1 and sparse' log=$work/check-test.log rc=0
@@ -156,7 +155,7 @@ compile_headers()
 	done
 	: >"$work/complaints"
 	((${#public[@]})) || echo "there are no public headers" >"$work/complaints"
-	make -C "$kdir" M="$dir" -k -j"$jobs" W=1 modules >"$work/headers.log" 2>&1 ||
+	(use_ccache; make -C "$kdir" M="$dir" -k -j"$jobs" W=1 modules) >"$work/headers.log" 2>&1 ||
 		{ grep -E 'error|Error' "$work/headers.log" | head -n 30 || true; } >>"$work/complaints"
 	verdict "$name" "$work/complaints"
 }
@@ -205,7 +204,7 @@ compile_i386()
 
 check_exports()
 {
-	local name='exports' symvers=$build/check-release/src/Module.symvers
+	local name='exports' symvers=$build/release/src/Module.symvers
 
 	wanted "$name" || return 0
 	: >"$work/complaints"
@@ -230,7 +229,7 @@ check_exports()
 # Documentation/api.rst against exports, headers, tests and errno.c.
 check_api()
 {
-	local name='table of the API' symvers=$build/check-release/src/Module.symvers
+	local name='table of the API' symvers=$build/release/src/Module.symvers
 
 	wanted "$name" || return 0
 	if [[ -s $symvers ]]; then

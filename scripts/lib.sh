@@ -12,6 +12,15 @@ jobs=${MAKE_JOBS:-$(nproc)}
 strict=(W=1 KCFLAGS=-Werror)
 export LC_ALL=C
 
+# Objects that have been compiled before, in this tree or in one that was here, are
+# taken from the cache.
+use_ccache()
+{
+	[[ -d /usr/lib/ccache ]] || return 0
+	PATH=/usr/lib/ccache:$PATH
+	export PATH CCACHE_DIR=$cache/ccache CCACHE_MAXSIZE=2G
+}
+
 say()
 {
 	printf '==> %s\n' "$*"

@@ -11,8 +11,10 @@
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
-top=$(cd "$here/../.." && pwd)
-out=${BUILD:-$top/build}/model
+# shellcheck source=scripts/lib.sh
+. "$here/../../scripts/lib.sh"
+use_ccache
+out=${BUILD:-$build}/model
 jobs=${JOBS:-2}
 limit=${MODEL_TIMEOUT:-180}
 memlim=${MODEL_MEM_MB:-4000}
@@ -42,7 +44,7 @@ one_run() {
 	t0=$(date +%s%N)
 	if ! spin $flags -a "$here/$model.pml" >spin.log 2>&1; then
 		why="spin refused it, see $dir/spin.log"
-	elif ! gcc $opt -w $live -DCOLLAPSE -DMEMLIM="$memlim" -o pan pan.c \
+	elif ! gcc $opt -w $live -DMEMLIM="$memlim" -o pan pan.c \
 			>gcc.log 2>&1; then
 		why="pan.c does not build, see $dir/gcc.log"
 	else

@@ -50,11 +50,17 @@ look_at_clock()
 	now=${now%.*}
 }
 
-# header <file> <key> <default>
+# header <file> <key> <default>: a line "# key: value" of the comment in front, as
+# $value.
 header()
 {
-	_value=$(sed -n "s/^# $2: *//p" "$1" | head -n 1)
-	echo "${_value:-$3}"
+	value=$3
+	while read -r _hash _key _value && [ "$_hash" = "#" ] || [ "$_hash" = "#!/bin/sh" ]; do
+		if [ "$_key" = "$2:" ]; then
+			value=$_value
+			break
+		fi
+	done <"$1"
 }
 
 # What the kernel said while an item ran.
@@ -69,22 +75,26 @@ check_log()
 		return
 	fi
 	# The lines a scenario provokes on purpose, and no others.
+	checked=/tmp/log
 	if [ -n "$allow" ]; then
-		grep -vE "$allow" /tmp/log >/tmp/log.checked
-	else
-		cp /tmp/log /tmp/log.checked
+		checked=/tmp/log.checked
+		grep -vE "$allow" /tmp/log >$checked
 	fi
-	if grep -qE "$trouble" /tmp/log.checked; then
-		fail_item "$item" "kernel log: $(grep -m 1 -E "$trouble" /tmp/log.checked | sed 's/^\[[^]]*\] *//')"
-		first=$(grep -n -m 1 -E "$trouble" /tmp/log.checked | cut -d : -f 1)
-		tail -n "+$((first > 3 ? first - 3 : 1))" /tmp/log.checked | head -n 70 | log_lines
+	if grep -qE "$trouble" $checked; then
+		fail_item "$item" "kernel log: $(grep -m 1 -E "$trouble" $checked | sed 's/^\[[^]]*\] *//')"
+		first=$(grep -n -m 1 -E "$trouble" $checked | cut -d : -f 1)
+		tail -n "+$((first > 3 ? first - 3 : 1))" $checked | head -n 70 | log_lines
 		# Lockdep is off after its first report.
 		dirty=1
 	fi
 
 	# Every object created has been destroyed.
-	report "$(grep '^audit' /tmp/audit)"
-	if grep -q '^left' /tmp/audit; then
+	{
+		read -r sums
+		read -r left
+	} </tmp/audit
+	report "$sums"
+	if [ -n "$left" ]; then
 		fail_item "$item" "$(grep -c '^left' /tmp/audit) objects with unequal numbers of created and destroyed"
 		grep '^left' /tmp/audit | head -n 20 | log_lines
 	fi
@@ -147,13 +157,14 @@ clean_up()
 		fail_item "$1" "$(cat /tmp/unload)"
 		dirty=1
 	fi
-	limited 120 sh -c '. /lib/kdapl/lib.sh; teardown_transport; teardown_veth'
-	if [ $? = 124 ]; then
-		fail_item "$1" "removing the RDMA devices hangs"
-		head -n 40 /tmp/blocked | log_lines
-		dirty=1
+	if ! nothing_set_up; then
+		limited 120 sh -c '. /lib/kdapl/lib.sh; teardown_transport; teardown_veth'
+		if [ $? = 124 ]; then
+			fail_item "$1" "removing the RDMA devices hangs"
+			head -n 40 /tmp/blocked | log_lines
+			dirty=1
+		fi
 	fi
-	rm -f /tmp/failed
 }
 
 run_scenario()
@@ -162,12 +173,13 @@ run_scenario()
 	export TRANSPORT=$2
 	item="$name/$2"
 	file=/scenarios/$name.sh
-	timeout=$(($(header "$file" timeout 120) + more))
+	header "$file" timeout 120
+	timeout=$((value + more))
 	report "begin $item $timeout"
 	echo "=== scenario $item"
-	rm -f /tmp/failed
+	[ ! -e /tmp/failed ] || rm /tmp/failed
 	log_begin
-	before=$(grep -c -E '^(ok|not_ok|skip) ' /tmp/results)
+	: >/tmp/reported
 
 	if prepare "$file"; then
 		limited "$timeout" sh "$file"
@@ -178,18 +190,20 @@ run_scenario()
 			head -n 40 /tmp/blocked | log_lines
 		elif [ $rc != 0 ] && [ ! -e /tmp/failed ]; then
 			fail_item "$item" "ended with status $rc"
-		elif [ "$(grep -c -E '^(ok|not_ok|skip) ' /tmp/results)" = "$before" ]; then
+		elif [ ! -s /tmp/reported ]; then
 			fail_item "$item" "reported no result"
 		fi
 	fi
 	clean_up "$item"
-	check_log "$item" "$(header "$file" allow-log "")"
+	header "$file" allow-log ""
+	check_log "$item" "$value"
 	report "end $item"
 }
 
 prepare()
 {
-	setup=$(header "$1" setup veth)
+	header "$1" setup veth
+	setup=$value
 	case $setup in
 	none) ;;
 	net) setup_veth ;;
@@ -201,7 +215,8 @@ prepare()
 		fail_item "$item" "the set-up '$setup' failed"
 		return 1
 	fi
-	for module in $(header "$1" load kdapl); do
+	header "$1" load kdapl
+	for module in $value; do
 		[ "$module" != none ] || continue
 		if ! load "$module"; then
 			fail_item "$item" "$module cannot be loaded"

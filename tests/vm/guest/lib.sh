@@ -37,6 +37,7 @@ modprobe()
 report()
 {
 	echo "$*" >>/tmp/results
+	echo "$*" >/tmp/reported
 	echo "$*" >/dev/ttyS1
 }
 
@@ -302,6 +303,14 @@ del_rdma()
 	rdma link delete "$1$2"
 }
 
+# nothing_set_up: whether there is nothing to tear down.
+nothing_set_up()
+{
+	for _dev in /sys/class/infiniband/rxe* /sys/class/infiniband/siw* /sys/class/net/$NET0; do
+		[ ! -e "$_dev" ] || return 1
+	done
+}
+
 teardown_transport()
 {
 	for _dev in /sys/class/infiniband/rxe* /sys/class/infiniband/siw*; do
@@ -353,17 +362,20 @@ netem_off()
 # dmesg_mark: from here on. dmesg_since prints what came after the last mark.
 dmesg_mark()
 {
-	_mark="kdapl-mark-$(cut -d ' ' -f 1 /proc/uptime)-$$"
+	read -r _now _ </proc/uptime
+	_mark="kdapl-mark-$_now-$$"
 	echo "$_mark" >/tmp/mark
 	echo "$_mark" >/dev/kmsg
 }
 
-# For agent.sh: the log of an item begins here.
+# For agent.sh: the log of an item begins here. What came before is cleared away,
+# or each look at the log would go through all of it.
 log_begin()
 {
+	dmesg -c >/dev/null
 	dmesg_mark
-	cp /tmp/mark /tmp/log.from
-	rm -f /tmp/log.overrun
+	echo "$_mark" >/tmp/log.from
+	[ ! -e /tmp/log.overrun ] || rm /tmp/log.overrun
 	: >/tmp/log
 	echo "audit 0 0" >/tmp/audit
 }
@@ -371,20 +383,16 @@ log_begin()
 # log_checkpoint: takes what the kernel has said since the last time, so that it
 # may be overwritten; a scenario that makes it say much calls this often enough.
 # All but the lines of kdapl's objects is kept for the check at the end; of these
-# the sums are, and which of them are there: lines "left <kind> <id> <number>".
+# the sums are, in the first line of /tmp/audit, and which of them are there: lines
+# "left <kind> <id> <number>".
 log_checkpoint()
 {
-	_to="kdapl-checkpoint-$(cut -d ' ' -f 1 /proc/uptime)-$$"
+	read -r _now _ </proc/uptime
+	_to="kdapl-checkpoint-$_now-$$"
+	read -r _from </tmp/log.from
 	echo "$_to" >/dev/kmsg
-	dmesg | awk -v from="$(cat /tmp/log.from)" -v to="$_to" '
-		index($0, to) { end = 1; exit }
-		found { print }
-		index($0, from) { found = 1 }
-		END { exit !(found && end) }' >/tmp/log.part || : >/tmp/log.overrun
-	echo "$_to" >/tmp/log.from
-	mv /tmp/audit /tmp/audit.old
-	awk '
-		FILENAME == "/tmp/audit.old" {
+	dmesg | awk -v from="$_from" -v to="$_to" '
+		FILENAME == "/tmp/audit" {
 			if ($1 == "audit") {
 				created = $2
 				destroyed = $3
@@ -393,6 +401,8 @@ log_checkpoint()
 			}
 			next
 		}
+		index($0, to) { end = 1; exit }
+		!found { found = index($0, from); next }
 		/ kdapl: [^ ]+ [^ ]+ (created|destroyed)/ {
 			sub(/^.* kdapl: /, "")
 			n[$1 " " $2] += $3 ~ /^created/ ? 1 : -1
@@ -401,18 +411,21 @@ log_checkpoint()
 		}
 		{ print >>"/tmp/log" }
 		END {
-			print "audit", created + 0, destroyed + 0
+			if (!(found && end))
+				print "overrun" >"/tmp/log.overrun"
+			print "audit", created + 0, destroyed + 0 >"/tmp/audit"
 			for (o in n)
 				if (n[o])
-					print "left", o, n[o]
-		}' /tmp/audit.old /tmp/log.part >/tmp/audit
+					print "left", o, n[o] >"/tmp/audit"
+		}' /tmp/audit -
+	echo "$_to" >/tmp/log.from
 }
 
 # Fails if the mark itself has been overwritten: then the log is incomplete.
 # shellcheck disable=SC2120 # the argument is for agent.sh
 dmesg_since()
 {
-	_mark=$(cat "${1:-/tmp/mark}")
+	read -r _mark <"${1:-/tmp/mark}"
 	dmesg | awk -v mark="$_mark" '
 		found { print }
 		index($0, mark) { found = 1 }
