@@ -22,13 +22,16 @@ memlim=${MODEL_MEM_MB:-4000}
 # one_run name expected flags
 one_run() {
 	local name=$1 expect=$2 flags=$3
-	local dir=$out/$name live=-DSAFETY opt=-O0 args='' t0 t1 rc states why=
+	local dir=$out/$name live=-DSAFETY opt=-O1 args='' t0 t1 rc states why=
 	local model=arm
 
 	# words are meant to be split in $flags, $live and $args
 	# shellcheck disable=SC2086
 	{
 	# a small search is over sooner than the optimiser
+	case $name in
+	twin-* | *-live | *-three) opt=-O0 ;;
+	esac
 	case $flags in
 	*-DBIG*) opt=-O1 ;;
 	esac
