@@ -4,8 +4,8 @@
  *
  *	client addr=ADDRESS [name=NAME] [device=IA] [port=7174] [count=0]
  *	       [size=64] [verify=0] [form=notify|single] [merged=0]
- *	       [timeout=10000000] [keep=0]
- *	server [addr=ADDRESS] [persist=0] ... and those above
+ *	       [timeout=10000000] [keep=0] [mem=lmr|fmr|pool|rmr]
+ *	server [addr=ADDRESS] [persist=0] ... and those above, but mem=lmr only
  *	stop NAME		ask the session to end, do not wait
  *	remove NAME		stop it, wait, and forget it
  *
