@@ -18,7 +18,7 @@ use_ccache()
 {
 	[[ -d /usr/lib/ccache ]] || return 0
 	PATH=/usr/lib/ccache:$PATH
-	export PATH CCACHE_DIR=$cache/ccache CCACHE_MAXSIZE=2G
+	export PATH CCACHE_DIR=$cache/ccache CCACHE_MAXSIZE=2G CCACHE_DEPEND=1
 }
 
 say()
