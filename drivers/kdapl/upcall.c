@@ -461,7 +461,9 @@ int kdapl_upcall_teardown(struct dat_evd *evd)
  * kdapl_upcall_trigger(): callbacks are atomic, so a grace period sees it off,
  * and what it scheduled is then cancelled. A run in softirq gives its SCHED bit
  * back at once and may go on behind irq_poll_disable(): the second grace period
- * sees that off.
+ * sees that off. A worker that yielded before the policy went off may be about to
+ * queue another one, one that was cancelled before it, too: so they are cancelled
+ * twice. What runs in between finds the policy off, and queues nothing.
  *
  * Context: process; sleeps.
  */
@@ -474,8 +476,8 @@ void kdapl_upcall_quiesce(struct dat_evd *evd)
 		irq_poll_disable(&evd->iop);
 		synchronize_rcu();
 	} else {
-		for (i = 0; i < evd->nr_workers; i++)
-			cancel_work_sync(&evd->workers[i].work);
+		for (i = 0; i < 2 * evd->nr_workers; i++)
+			cancel_work_sync(&evd->workers[i % evd->nr_workers].work);
 	}
 }
 
