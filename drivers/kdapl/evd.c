@@ -315,6 +315,11 @@ void kdapl_evd_destroy(struct dat_evd *evd)
 	} else {
 		wait_for_completion(&ia->removed);
 	}
+	/* What names it to the consumer of the async EVD, queued or to come. */
+	if (cancel_work_sync(&evd->overflow))
+		kdapl_obj_put(&evd->obj);
+	if (ia->async_evd)
+		kdapl_evd_purge(ia->async_evd, evd);
 	kdapl_obj_unlink(&evd->obj);
 	kdapl_obj_put(&evd->obj);
 }

@@ -8,6 +8,7 @@
 
 #include "../../drivers/kdapl/async.h"
 #include "../../drivers/kdapl/ep.h"
+#include "../../drivers/kdapl/evd.h"
 #include "../../drivers/kdapl/ia.h"
 #include "kit.h"
 
@@ -183,6 +184,26 @@ static void kdapl_news_of_a_cq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(kit->async, &event), -EAGAIN);
 }
 
+/* Nobody hears of an EVD that he has freed, whether or not it was queued yet. */
+static void kdapl_news_of_a_freed_evd(struct kunit *test)
+{
+	struct ib_event news = { .event = IB_EVENT_CQ_ERR };
+	struct kit *kit = to_kit(test);
+	struct dat_event event;
+	struct dat_evd *evd;
+	int queued;
+
+	for (queued = 0; queued < 2; queued++) {
+		evd = kit_evd(test, 8, DAT_EVD_DTO_FLAG);
+		kdapl_async_cq_event(&news, evd);
+		if (queued)
+			KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(kit->async->live)));
+		KUNIT_EXPECT_EQ(test, dat_evd_free(evd), 0);
+		KIT_SETTLE();
+		KUNIT_EXPECT_EQ(test, dat_evd_dequeue(kit->async, &event), -EAGAIN);
+	}
+}
+
 /* The device cannot arm its CQ any more; what else comes still has its upcall. */
 static void kdapl_news_of_an_arm_that_fails(struct kunit *test)
 {
@@ -253,6 +274,7 @@ static struct kunit_case kdapl_news_cases[] = {
 	KUNIT_CASE(kdapl_news_rejected_when_connected),
 	KUNIT_CASE(kdapl_news_of_the_device),
 	KUNIT_CASE(kdapl_news_of_a_cq),
+	KUNIT_CASE(kdapl_news_of_a_freed_evd),
 	KUNIT_CASE(kdapl_news_of_an_arm_that_fails),
 	KUNIT_CASE(kdapl_news_from_ipv6),
 	{}
