@@ -348,6 +348,8 @@ void kdapl_evd_purge(struct dat_evd *evd, void *owner)
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
 
+KDAPL_EXPORT_FOR_TEST(kdapl_evd_purge);
+
 /**
  * kdapl_ring_resize - move the entries into a ring of another size
  * @evd: the EVD

@@ -6,6 +6,7 @@
 #include <linux/module.h>
 
 #include "../../drivers/kdapl/evd.h"
+#include "../../drivers/kdapl/queue.h"
 #include "kit.h"
 
 /* Lengths around powers of two; what is asked for always fits. */
@@ -178,6 +179,52 @@ static void kdapl_ring_dead_hold_slots(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evd->stats.overflow, 0ULL);
 }
 
+static void ring_post(struct kunit *test, struct dat_evd *evd,
+		      struct kdapl_queue *owner, int n)
+{
+	const struct dat_event event = {
+		.event_number = DAT_DTO_COMPLETION_EVENT,
+	};
+	const struct kdapl_post post = {
+		.kind = KDAPL_SLOT_DTO,
+		.owner = owner,
+	};
+
+	while (n--)
+		KUNIT_ASSERT_EQ(test, kdapl_evd_post(evd, &event, &post), 0);
+}
+
+/*
+ * The events of an EP that goes are dead before its reservation is back. Between
+ * the two there is less than nothing left, and nobody gets it.
+ */
+static void kdapl_ring_purge_then_reserve(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 16, DAT_EVD_DTO_FLAG);
+	struct kdapl_queue *going, *staying;
+	struct dat_event event;
+
+	going = kunit_kzalloc(test, sizeof(*going), GFP_KERNEL);
+	staying = kunit_kzalloc(test, sizeof(*staying), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, going);
+	KUNIT_ASSERT_NOT_NULL(test, staying);
+	KUNIT_ASSERT_EQ(test, kdapl_evd_reserve(evd, 8, 0), 0);
+	KUNIT_ASSERT_EQ(test, kdapl_evd_reserve(evd, 8, 0), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_evd_reserve(evd, 1, 0), -ENOSPC);
+	ring_post(test, evd, staying, 1);
+	ring_post(test, evd, going, 8);
+
+	kdapl_evd_purge(evd, going);
+	KUNIT_EXPECT_EQ(test, kdapl_evd_reserve(evd, 1, 0), -ENOSPC);
+	kdapl_evd_unreserve(evd, 8, 0);
+	KUNIT_EXPECT_EQ(test, kdapl_evd_reserve(evd, 1, 0), -ENOSPC);
+	/* What is dead goes with what is in front of it. */
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), 0);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, kdapl_evd_reserve(evd, 8, 0), 0);
+	kdapl_evd_unreserve(evd, 16, 0);
+}
+
 /* A slot belongs to its request from the post until the event is dequeued. */
 static void kdapl_ring_credits(struct kunit *test)
 {
@@ -210,6 +257,7 @@ static struct kunit_case kdapl_ring_cases[] = {
 	KUNIT_CASE(kdapl_ring_reservation),
 	KUNIT_CASE(kdapl_ring_purge),
 	KUNIT_CASE(kdapl_ring_dead_hold_slots),
+	KUNIT_CASE(kdapl_ring_purge_then_reserve),
 	KUNIT_CASE(kdapl_ring_credits),
 	{}
 };
