@@ -9,6 +9,7 @@
 #include <dat/kdat.h>
 
 #include "evd.h"
+#include "fence.h"
 #include "ia.h"
 #include "kunit.h"
 #include "upcall.h"
@@ -136,6 +137,8 @@ static int evd_replace_cq(struct dat_evd *evd, u32 cqe)
 	evd->cq_size = evd->cq->cqe;
 	spin_unlock_irq(&evd->lock);
 
+	/* An EP that used it may have left a tasklet of the provider's. */
+	kdapl_fence_tasklets();
 	ib_destroy_cq(ret < 0 ? new : old);
 	return min(ret, 0);
 }
