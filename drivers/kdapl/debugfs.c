@@ -7,8 +7,10 @@
  * snapshot without locks of the objects: numbers of one line need not fit
  * together to the last event.
  *
- * An object cannot go while it is printed, since its line holds a reference; an
- * IA neither, since it leaves its directory first.
+ * An object cannot go while it is printed, since its line holds a reference; nor
+ * what it points to, of which it has a reference until it goes itself, or which is
+ * looked at under the lock that the object lets go of it with; an IA neither, since
+ * it leaves its directory first.
  */
 #include "debugfs.h"
 
@@ -17,6 +19,7 @@
 #include <linux/mutex.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 
 #include "ep.h"
 #include "ep_state.h"
@@ -104,11 +107,11 @@ static void debugfs_eps_line(struct seq_file *s, struct kdapl_obj *obj)
 	u32 recv_evd, request_evd, connect_evd;
 
 	/* The EP feeds its EVDs as long as they stand there. */
-	mutex_lock(&ep->call_lock);
+	spin_lock_irq(&ep->lock);
 	recv_evd = debugfs_id(ep->config.recv_evd);
 	request_evd = debugfs_id(ep->config.request_evd);
 	connect_evd = debugfs_id(ep->config.connect_evd);
-	mutex_unlock(&ep->call_lock);
+	spin_unlock_irq(&ep->lock);
 
 	seq_printf(s, "%u %u %s %u %u %u %u %u %u %u %u %u %u\n", obj->id,
 		   obj->ia->obj.id, kdapl_ep_state_name(READ_ONCE(ep->state)),

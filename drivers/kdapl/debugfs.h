@@ -23,7 +23,10 @@ void kdapl_debugfs_show(struct kdapl_debugfs_dir *dir, struct seq_file *s,
 			enum dat_handle_type type,
 			void (*line)(struct seq_file *s,
 				     struct kdapl_obj *obj));
-/* debugfs_mem.c: the files about memory */
+/* debugfs_mem.c: the files about memory; a line wants a reference on its object */
+void kdapl_debugfs_lmr_line(struct seq_file *s, struct kdapl_obj *obj);
+void kdapl_debugfs_pool_line(struct seq_file *s, struct kdapl_obj *obj);
+void kdapl_debugfs_rmr_line(struct seq_file *s, struct kdapl_obj *obj);
 void kdapl_debugfs_mem_create(struct dentry *dentry,
 			      struct kdapl_debugfs_dir *dir);
 /* debugfs_cm.c: service points, requests, SRQs, PZs */

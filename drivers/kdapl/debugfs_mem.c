@@ -12,6 +12,7 @@
 #include "fmr_pool.h"
 #include "frmr.h"
 #include "ia.h"
+#include "kunit.h"
 #include "lmr.h"
 #include "pz.h"
 #include "rmr.h"
@@ -54,7 +55,7 @@ static const char *debugfs_lmr_state(const struct dat_lmr *lmr)
 	}
 }
 
-static void debugfs_lmrs_line(struct seq_file *s, struct kdapl_obj *obj)
+void kdapl_debugfs_lmr_line(struct seq_file *s, struct kdapl_obj *obj)
 {
 	struct dat_lmr *lmr = container_of(obj, struct dat_lmr, obj);
 
@@ -66,16 +67,18 @@ static void debugfs_lmrs_line(struct seq_file *s, struct kdapl_obj *obj)
 		   debugfs_lmr_state(lmr), max(atomic_read(&lmr->binds), 0));
 }
 
+KDAPL_EXPORT_FOR_TEST(kdapl_debugfs_lmr_line);
+
 static int debugfs_lmrs_show(struct seq_file *s, void *unused)
 {
 	seq_puts(s, "lmr ia pz mem_type privileges va_type length fast mr state rmrs\n");
 	kdapl_debugfs_show(s->private, s, DAT_HANDLE_TYPE_LMR,
-			   debugfs_lmrs_line);
+			   kdapl_debugfs_lmr_line);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(debugfs_lmrs);
 
-static void debugfs_pools_line(struct seq_file *s, struct kdapl_obj *obj)
+void kdapl_debugfs_pool_line(struct seq_file *s, struct kdapl_obj *obj)
 {
 	struct dat_fmr_pool *pool = container_of(obj, struct dat_fmr_pool, obj);
 	const struct kdapl_pool_stats *st = &pool->stats;
@@ -97,6 +100,8 @@ static void debugfs_pools_line(struct seq_file *s, struct kdapl_obj *obj)
 	seq_puts(s, "\n");
 }
 
+KDAPL_EXPORT_FOR_TEST(kdapl_debugfs_pool_line);
+
 /* lt8: exposed for less than 8 ms, and not less than 4. */
 static int debugfs_pools_show(struct seq_file *s, void *unused)
 {
@@ -107,12 +112,12 @@ static int debugfs_pools_show(struct seq_file *s, void *unused)
 		seq_printf(s, " lt%u", 1U << i);
 	seq_puts(s, " more\n");
 	kdapl_debugfs_show(s->private, s, KDAPL_HANDLE_POOL,
-			   debugfs_pools_line);
+			   kdapl_debugfs_pool_line);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(debugfs_pools);
 
-static void debugfs_rmrs_line(struct seq_file *s, struct kdapl_obj *obj)
+void kdapl_debugfs_rmr_line(struct seq_file *s, struct kdapl_obj *obj)
 {
 	struct dat_rmr *rmr = container_of(obj, struct dat_rmr, obj);
 	bool bound = READ_ONCE(rmr->current_window) >= 0;
@@ -127,11 +132,13 @@ static void debugfs_rmrs_line(struct seq_file *s, struct kdapl_obj *obj)
 		   debugfs_fr_state(&rmr->window[1].fr));
 }
 
+KDAPL_EXPORT_FOR_TEST(kdapl_debugfs_rmr_line);
+
 static int debugfs_rmrs_show(struct seq_file *s, void *unused)
 {
 	seq_puts(s, "rmr ia pz scope bound busy length privileges mr0 mr1\n");
 	kdapl_debugfs_show(s->private, s, DAT_HANDLE_TYPE_RMR,
-			   debugfs_rmrs_line);
+			   kdapl_debugfs_rmr_line);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(debugfs_rmrs);

@@ -97,7 +97,8 @@ struct dat_ep {
 
 	/*
 	 * Changed by dat_ep_modify() under @call_lock, in states where no post
-	 * and no connection can be under way.
+	 * and no connection can be under way, and by the end of the EP. Both
+	 * hold @lock too, and only then give the old handles up.
 	 */
 	struct kdapl_ep_config config;
 	struct dat_evd *hidden_evd;	/* CQ of an EP without DTO EVDs */
@@ -108,7 +109,8 @@ struct dat_ep {
 	struct kdapl_queue recv;
 
 	/*
-	 * Guards @state, @terminal and the CM notes below. Any context:
+	 * Guards @state, @terminal and the CM notes below, and changes of
+	 * @config, for those who are not its users. Any context:
 	 * irqsave. Inside it: the queues' post locks (to move a gate), then
 	 * EVD locks. The completion path does not take it.
 	 */

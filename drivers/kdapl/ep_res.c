@@ -413,6 +413,7 @@ void kdapl_ep_res_put(struct dat_ep *ep)
 	static const struct kdapl_ep_config none;
 	const struct kdapl_ep_config old = ep->config;
 	struct res_shares have;
+	unsigned long flags;
 
 	res_shares(&old, ep->hidden_evd, &have);
 
@@ -435,6 +436,9 @@ void kdapl_ep_res_put(struct dat_ep *ep)
 	res_hidden_put(ep->hidden_evd);
 	ep->hidden_evd = NULL;
 	res_types_change(&old, &none, true);
+	/* Those who look under the lock see EVDs that the EP still feeds. */
+	spin_lock_irqsave(&ep->lock, flags);
 	ep->config = none;
+	spin_unlock_irqrestore(&ep->lock, flags);
 	res_handles_put(&old);
 }

@@ -37,6 +37,9 @@ static void pool_release(struct kdapl_obj *obj)
 {
 	struct dat_fmr_pool *pool = container_of(obj, struct dat_fmr_pool, obj);
 
+	if (pool->ep)
+		kdapl_obj_put(&pool->ep->obj);
+	kdapl_obj_put(&pool->pz->obj);
 	/* A completion may be on its last steps in kdapl_pool_freed(). */
 	call_rcu(&pool->rcu, pool_free_rcu);
 }
@@ -168,6 +171,7 @@ int dat_fmr_pool_create(struct dat_ia *ia, struct dat_pz *pz,
 	if (!new)
 		goto out_put_pz;
 	kdapl_obj_init(&new->obj, ia, KDAPL_HANDLE_POOL, pool_release);
+	kdapl_obj_get(&pz->obj);
 	new->pz = pz;
 	new->param = *param;
 	if (!new->param.dirty_watermark)
@@ -241,8 +245,6 @@ void kdapl_pool_destroy(struct dat_fmr_pool *pool)
 	if (inside)
 		kdapl_ia_leave(ia);
 	kdapl_pz_put_user(pool->pz);
-	if (pool->ep)
-		kdapl_obj_put(&pool->ep->obj);
 	kdapl_obj_put(&pool->obj);
 }
 

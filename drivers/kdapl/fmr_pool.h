@@ -80,8 +80,8 @@ struct kdapl_pool_stats {
 /**
  * struct dat_fmr_pool - a pool
  * @obj: common head
- * @pz: of all registrations
- * @ep: the EP of all of them, with a reference; NULL: any of @pz
+ * @pz: of all registrations; a reference until @obj goes
+ * @ep: the EP of all of them, likewise; NULL: any of @pz
  * @param: as created
  * @lock: guards the lists, the cache and the state of the registrations; a leaf,
  *	taken under EVD and post locks: irqsave

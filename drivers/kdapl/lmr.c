@@ -45,6 +45,9 @@ void kdapl_lmr_release(struct kdapl_obj *obj)
 {
 	struct dat_lmr *lmr = container_of(obj, struct dat_lmr, obj);
 
+	/* Posts that find it meanwhile compare the PZ, and look at nothing of it. */
+	if (lmr->pz)
+		kdapl_obj_put(&lmr->pz->obj);
 	call_rcu(&lmr->rcu, lmr_free_rcu);
 }
 
@@ -242,6 +245,7 @@ int dat_lmr_kcreate(struct dat_ia *ia, enum dat_mem_type mem_type,
 	kdapl_obj_init(&new->obj, ia, DAT_HANDLE_TYPE_LMR,
 		       kdapl_lmr_release);
 	INIT_LIST_HEAD(&new->deferred);
+	kdapl_obj_get(&pz->obj);
 	new->pz = pz;
 	new->priv = privileges;
 	new->mem_type = mem_type;

@@ -35,7 +35,8 @@ enum kdapl_lmr_state {
 /**
  * struct dat_lmr - registered memory
  * @obj: common head
- * @pz: its protection zone (a user of it); NULL: any, the IA's reserved LMR
+ * @pz: its protection zone (a user of it, and a reference until @obj goes); NULL:
+ *	any, the IA's reserved LMR
  * @context: what triplets carry: index in ia->lmr_table << 8 | a count of its uses
  * @priv: what may be done with it
  * @deny: what stops a post from taking the short way: the privileges that it

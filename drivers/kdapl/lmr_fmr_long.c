@@ -83,6 +83,7 @@ int kdapl_lmr_allocate(struct dat_ia *ia, struct dat_pz *pz, int max_pages,
 		goto out_put_pz;
 	kdapl_obj_init(&new->obj, ia, DAT_HANDLE_TYPE_LMR, kdapl_lmr_release);
 	INIT_LIST_HEAD(&new->deferred);
+	kdapl_obj_get(&pz->obj);
 	new->pz = pz;
 	new->scope = scope;
 	kdapl_lmr_fmr_allow(new, 0);

@@ -41,6 +41,8 @@ static void rmr_release(struct kdapl_obj *obj)
 {
 	struct dat_rmr *rmr = container_of(obj, struct dat_rmr, obj);
 
+	/* Posts that find it meanwhile compare the PZ, and look at nothing of it. */
+	kdapl_obj_put(&rmr->pz->obj);
 	call_rcu(&rmr->rcu, rmr_free_rcu);
 }
 
@@ -176,6 +178,7 @@ static int rmr_create(struct dat_pz *pz, enum dat_rmr_scope scope,
 		goto out_put_pz;
 	kdapl_obj_init(&new->obj, ia, DAT_HANDLE_TYPE_RMR, rmr_release);
 	spin_lock_init(&new->lock);
+	kdapl_obj_get(&pz->obj);
 	new->pz = pz;
 	new->scope = scope;
 	new->current_window = -1;

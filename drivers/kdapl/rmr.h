@@ -22,7 +22,7 @@ struct kdapl_rmr_window {
 /**
  * struct dat_rmr - a window
  * @obj: common head
- * @pz: its protection zone (a user of it)
+ * @pz: its protection zone (a user of it, and a reference until @obj goes)
  * @scope: which EPs may bind it
  * @lock: guards what follows; a leaf, taken under EVD and post locks: irqsave
  * @busy: a bind or unbind is under way
