@@ -179,8 +179,12 @@ static int connect_accept(struct dat_ep *ep)
 	return kdapl_cm_ops->accept(ep->id, &param);
 }
 
-/* ESTABLISHED, unless the end was decided in the meantime. */
-static void connect_established(struct dat_ep *ep)
+/*
+ * ESTABLISHED, unless the end was decided in the meantime. An errno if a
+ * registration was refused: the peer must not find memory missing that it is told
+ * of, and to ask again and again is no help.
+ */
+static int connect_established(struct dat_ep *ep)
 {
 	struct dat_event event = {
 		.event_number = DAT_CONNECTION_EVENT_ESTABLISHED,
@@ -194,6 +198,7 @@ static void connect_established(struct dat_ep *ep)
 		.notify = true,
 	};
 	unsigned long flags;
+	int ret;
 
 	/*
 	 * Memory that the peer may be told of must be registered by then. It waits
@@ -201,9 +206,17 @@ static void connect_established(struct dat_ep *ep)
 	 * come home behind the look, and only who waits is told.
 	 */
 	WRITE_ONCE(ep->reg_wait, true);
-	if (!kdapl_lmr_defer_register(ep))
-		return;
+	ret = kdapl_lmr_defer_register(ep);
+	if (ret == -EINPROGRESS)
+		return 0;
 	WRITE_ONCE(ep->reg_wait, false);
+	if (ret == -ENOTCONN) {
+		/* The QP is going, as if it had flushed: the CM may say why. */
+		kdapl_ep_kick(ep, KDAPL_EP_TODO_FLUSHED);
+		return 0;
+	}
+	if (ret)
+		return ret;
 
 	spin_lock_irqsave(&ep->lock, flags);
 	if (!ep->terminal) {
@@ -218,6 +231,7 @@ static void connect_established(struct dat_ep *ep)
 		kdapl_evd_post(ep->config.connect_evd, &event, &post);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
+	return 0;
 }
 
 static int connect_reply(struct dat_ep *ep)
@@ -231,8 +245,14 @@ static int connect_reply(struct dat_ep *ep)
 	if (ret)
 		return ret;
 	ep->id_connected = true;
-	connect_established(ep);
-	return 0;
+	return connect_established(ep);
+}
+
+/* We could not go on. */
+static void connect_failed(struct dat_ep *ep, int error)
+{
+	kdapl_close_fail(ep, ep->active ? connect_error(ep, error) :
+			 DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 }
 
 /* The CM said no. */
@@ -313,8 +333,7 @@ void kdapl_connect_run(struct dat_ep *ep, unsigned long todo)
 	if (!ret && connect_due(ep, todo, KDAPL_EP_TODO_COMM_EST))
 		kdapl_cm_ops->notify(ep->id, IB_EVENT_COMM_EST);
 	if (ret) {
-		kdapl_close_fail(ep, active ? connect_error(ep, ret) :
-				 DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		connect_failed(ep, ret);
 		return;
 	}
 
@@ -323,10 +342,14 @@ void kdapl_connect_run(struct dat_ep *ep, unsigned long todo)
 	    (!active && !ep->obj.ia->iwarp &&
 	     connect_due(ep, todo, KDAPL_EP_TODO_DISCONNECTED))) {
 		ep->id_connected = true;
-		connect_established(ep);
+		ret = connect_established(ep);
 	} else if (ep->reg_wait &&
 		   connect_due(ep, todo, KDAPL_EP_TODO_REG)) {
-		connect_established(ep);
+		ret = connect_established(ep);
+	}
+	if (ret) {
+		connect_failed(ep, ret);
+		return;
 	}
 
 	if (todo & BIT(KDAPL_EP_TODO_CM_FAILED) && connect_pending(ep))

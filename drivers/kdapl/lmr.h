@@ -241,9 +241,11 @@ int kdapl_lmr_index_sge(const struct dat_ia *ia, const struct dat_pz *pz,
 /*
  * Deferred registrations of an EP's PZ (devices without loopback): called by
  * the EP's work, QP in RTS, before ESTABLISHED is delivered, and again at each
- * KDAPL_EP_TODO_REG. True when nothing is left to wait for.
+ * KDAPL_EP_TODO_REG. 0: nothing is left to wait for; -EINPROGRESS: some are under
+ * way, and a note will come; else what was said to the post of one, which is up to
+ * other EPs then: this one is not to try again while it waits.
  */
-bool kdapl_lmr_defer_register(struct dat_ep *ep);
+int kdapl_lmr_defer_register(struct dat_ep *ep);
 /* A KDAPL_OP_REG request completed; under the EVD lock. */
 void kdapl_lmr_defer_done_locked(struct kdapl_wr *wr, enum ib_wc_status status);
 /* lmr_index.c: a context for an LMR that nobody can find yet; sleeps. */

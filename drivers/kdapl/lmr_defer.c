@@ -20,7 +20,10 @@
 enum {
 	/* Registrations under way on one EP: the send slots kept for them. */
 	LMR_REGS_PER_EP = 2,
-	/* How often dat_lmr_kcreate() looks whether its EP is still there. */
+	/*
+	 * How often dat_lmr_kcreate() looks whether its EP is still there, and how
+	 * long an EP's work stays over one registration.
+	 */
 	LMR_POLL_MS = 50,
 };
 
@@ -143,7 +146,25 @@ static struct dat_lmr *lmr_next_deferred(struct dat_pz *pz, struct dat_ep *ep,
 	return next;
 }
 
-bool kdapl_lmr_defer_register(struct dat_ep *ep)
+/*
+ * siw says -ENOTCONN also while somebody changes the QP's state, which happens just
+ * when a connection is made. That is over soon, or the QP is going.
+ */
+static int lmr_post_reg(struct dat_ep *ep, struct dat_lmr *lmr)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(LMR_POLL_MS);
+	int ret;
+
+	for (;;) {
+		ret = kdapl_queue_post_reg(&ep->req, lmr, lmr->mr->rkey,
+					   lmr->access);
+		if (ret != -ENOTCONN || time_after(jiffies, end))
+			return ret;
+		usleep_range(20, 100);
+	}
+}
+
+int kdapl_lmr_defer_register(struct dat_ep *ep)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(LMR_POLL_MS);
 	struct dat_pz *pz = ep->config.pz;
@@ -155,9 +176,11 @@ bool kdapl_lmr_defer_register(struct dat_ep *ep)
 	for (;;) {
 		lmr = lmr_next_deferred(pz, ep, &under_way, &done);
 		if (!lmr) {
+			if (done)
+				return 0;
 			/* What another EP carries, that one waits for. */
-			if (done || !under_way)
-				return done;
+			if (!under_way)
+				return -EINPROGRESS;
 			/*
 			 * A consumer need not look at its EVD before it is told
 			 * of the connection, so the completions are ours to
@@ -166,18 +189,17 @@ bool kdapl_lmr_defer_register(struct dat_ep *ep)
 			kdapl_cq_drain(ep->req.evd);
 			if (time_after(jiffies, end)) {
 				kdapl_ep_kick(ep, KDAPL_EP_TODO_REG);
-				return false;
+				return -EINPROGRESS;
 			}
 			usleep_range(20, 100);
 			continue;
 		}
-		ret = kdapl_queue_post_reg(&ep->req, lmr, lmr->mr->rkey,
-					   lmr->access);
+		ret = lmr_post_reg(ep, lmr);
 		if (!ret)
 			continue;
 
 		/*
-		 * The QP is going: its close wakes whoever waits. Or the provider
+		 * The QP is going: a creator waits for another one. Or the provider
 		 * does not want it, and would not at the next attempt.
 		 */
 		spin_lock_irq(&pz->lmr_lock);
@@ -187,8 +209,10 @@ bool kdapl_lmr_defer_register(struct dat_ep *ep)
 		lmr->carrier = NULL;
 		spin_unlock_irq(&pz->lmr_lock);
 		wake_up_all(&pz->lmr_wait);
+		/* Those who have seen it on its way here would wait for ever. */
+		lmr_kick_eps(pz, false);
 		kdapl_obj_put(&lmr->obj);
-		return false;
+		return ret;
 	}
 }
 

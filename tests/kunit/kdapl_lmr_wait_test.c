@@ -9,6 +9,8 @@
 #include <linux/slab.h>
 
 #include "../../drivers/kdapl/ep.h"
+#include "../../drivers/kdapl/lmr.h"
+#include "../../drivers/kdapl/pz.h"
 #include "kit.h"
 
 enum {
@@ -154,9 +156,184 @@ static void kdapl_lmr_wait_ends_with_the_attempt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
 }
 
+/* What the EP is told of its attempt, whatever its peer is told before. */
+static enum dat_event_number wait_end_of(struct wait_kit *wait,
+					 struct dat_ep *ep)
+{
+	struct dat_event event;
+
+	do {
+		event = kit_next(wait->pair.conn_evd);
+		if (event.event_data.connect_event_data.ep_handle == ep)
+			break;
+	} while (event.event_number);
+	return event.event_number;
+}
+
+/* The provider wants none of it: both are told that it is over, at once. */
+static void kdapl_lmr_wait_refused_ends_active(struct kunit *test)
+{
+	struct wait_kit *wait = wait_kit(test);
+	struct dat_lmr *lmr = wait_lmr(test, wait);
+
+	fake_hca_fail(FAKE_POST_SEND, 1, 100, -ENOMEM);
+	wait_begin(test, wait);
+	KUNIT_EXPECT_EQ(test, (int)wait_end_of(wait, wait->pair.client),
+			(int)DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	/* One try for each attempt. */
+	KUNIT_EXPECT_GE(test, fake_hca_fail_left(), 98U);
+	fake_hca_fail(FAKE_ANY, 1, 0, 0);
+	wait_end(test, wait);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
+}
+
+static void kdapl_lmr_wait_refused_ends_passive(struct kunit *test)
+{
+	struct wait_kit *wait = wait_kit(test);
+	struct dat_lmr *lmr = wait_lmr(test, wait);
+
+	fake_hca_fail(FAKE_POST_SEND, 1, 100, -ENOMEM);
+	wait_begin(test, wait);
+	KUNIT_EXPECT_EQ(test, (int)wait_end_of(wait, wait->pair.server),
+			(int)DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	fake_hca_fail(FAKE_ANY, 1, 0, 0);
+	wait_end(test, wait);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
+}
+
+/* What was refused once is registered by the next attempt. */
+static void kdapl_lmr_wait_refused_is_not_lost(struct kunit *test)
+{
+	struct wait_kit *wait = wait_kit(test);
+	struct dat_lmr *lmr = wait_lmr(test, wait);
+	int n;
+
+	fake_hca_fail(FAKE_POST_SEND, 1, 100, -ENOMEM);
+	wait_begin(test, wait);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(kit_state(wait->pair.client) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	fake_hca_fail(FAKE_ANY, 1, 0, 0);
+	wait_end(test, wait);
+
+	wait_begin(test, wait);
+	fake_qp_complete(wait_carrier(test, wait), true, 1, IB_WC_SUCCESS);
+	for (n = 0; n < 2; n++)
+		KIT_EXPECT_EVENT(test, wait->pair.conn_evd,
+				 DAT_CONNECTION_EVENT_ESTABLISHED);
+	wait_end(test, wait);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
+}
+
+/* The QP is going, and nobody says why: that is an end too, after a while. */
+static void kdapl_lmr_wait_no_qp_is_an_end(struct kunit *test)
+{
+	struct wait_kit *wait = wait_kit(test);
+	struct kit_pair *pair = &wait->pair;
+	struct dat_lmr *lmr = wait_lmr(test, wait);
+
+	fake_hca_fail(FAKE_POST_SEND, 1, INT_MAX, -ENOTCONN);
+	wait_begin(test, wait);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(kit_state(pair->client) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(kit_state(pair->server) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	fake_hca_fail(FAKE_ANY, 1, 0, 0);
+	wait_end(test, wait);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
+}
+
+/* siw says the same while it changes the state of the QP. */
+static void kdapl_lmr_wait_no_qp_for_a_moment(struct kunit *test)
+{
+	struct wait_kit *wait = wait_kit(test);
+	struct dat_lmr *lmr = wait_lmr(test, wait);
+	int n;
+
+	fake_hca_fail(FAKE_POST_SEND, 1, 3, -ENOTCONN);
+	wait_begin(test, wait);
+	fake_qp_complete(wait_carrier(test, wait), true, 1, IB_WC_SUCCESS);
+	for (n = 0; n < 2; n++)
+		KIT_EXPECT_EVENT(test, wait->pair.conn_evd,
+				 DAT_CONNECTION_EVENT_ESTABLISHED);
+	KUNIT_EXPECT_EQ(test, fake_hca_fail_left(), 0U);
+	wait_end(test, wait);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
+}
+
+static void wait_set_state(struct dat_lmr *lmr, enum kdapl_lmr_state state)
+{
+	struct dat_pz *pz = lmr->pz;
+
+	spin_lock_irq(&pz->lmr_lock);
+	lmr->state = state;
+	spin_unlock_irq(&pz->lmr_lock);
+}
+
+/* It has looked, and waits for others. */
+static void wait_waits(struct kunit *test, struct dat_ep *ep)
+{
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(ep->reg_wait)));
+	flush_delayed_work(&ep->work);
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(ep->reg_wait));
+}
+
+/* Completes the registration, on whichever of the two it is posted. */
+static bool wait_connected(struct kit_pair *pair)
+{
+	fake_qp_complete(kit_qp(pair->client), true, 1, IB_WC_SUCCESS);
+	fake_qp_complete(kit_qp(pair->server), true, 1, IB_WC_SUCCESS);
+	return kit_state(pair->client) == DAT_EP_STATE_CONNECTED &&
+	       kit_state(pair->server) == DAT_EP_STATE_CONNECTED;
+}
+
+/*
+ * All wait for what one of them is about to post; then that post is refused, and
+ * nobody else has a reason of his own to look again.
+ */
+static void kdapl_lmr_wait_refusal_wakes_others(struct kunit *test)
+{
+	struct wait_kit *wait = wait_kit(test);
+	struct dat_lmr *lmr = wait_lmr(test, wait);
+	struct kit_pair first, *pair = &wait->pair;
+	struct dat_ep *eps[4];
+	int i;
+
+	/* As if somebody stood between the look and the post. */
+	wait_set_state(lmr, KDAPL_LMR_POSTED);
+	wait_begin(test, wait);
+	first = *pair;
+	wait_begin(test, wait);
+	eps[0] = first.client;
+	eps[1] = first.server;
+	eps[2] = pair->client;
+	eps[3] = pair->server;
+	for (i = 0; i < ARRAY_SIZE(eps); i++)
+		wait_waits(test, eps[i]);
+
+	fake_hca_fail(FAKE_POST_SEND, 1, 1, -ENOMEM);
+	wait_set_state(lmr, KDAPL_LMR_DEFERRED);
+	kdapl_ep_kick(first.client, KDAPL_EP_TODO_REG);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(kit_state(first.client) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	/* If its peer has taken it over, that is flushed, and the next one has it. */
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(wait_connected(pair)));
+	KUNIT_EXPECT_EQ(test, dat_ep_free(first.client), 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_free(first.server), 0);
+	kit_drain(first.conn_evd);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(first.conn_evd), 0);
+	wait_end(test, wait);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
+}
+
 static struct kunit_case kdapl_lmr_wait_cases[] = {
 	KUNIT_CASE(kdapl_lmr_wait_all_are_told),
 	KUNIT_CASE(kdapl_lmr_wait_ends_with_the_attempt),
+	KUNIT_CASE(kdapl_lmr_wait_refused_ends_active),
+	KUNIT_CASE(kdapl_lmr_wait_refused_ends_passive),
+	KUNIT_CASE(kdapl_lmr_wait_refused_is_not_lost),
+	KUNIT_CASE(kdapl_lmr_wait_no_qp_is_an_end),
+	KUNIT_CASE(kdapl_lmr_wait_no_qp_for_a_moment),
+	KUNIT_CASE(kdapl_lmr_wait_refusal_wakes_others),
 	{}
 };
 
