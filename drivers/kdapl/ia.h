@@ -30,6 +30,7 @@ enum kdapl_ia_flags {
 	KDAPL_IA_OWN_ASYNC_EVD,	/* the async EVD was made by dat_ia_open() */
 	KDAPL_IA_ASYNC_HANDLER,	/* the device tells us of its events */
 	KDAPL_IA_COUNTING,	/* the DTOs of its EPs are counted */
+	KDAPL_IA_LOSES_WAKEUPS,	/* the log has said so of its device */
 };
 
 /*

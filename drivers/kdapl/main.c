@@ -46,6 +46,8 @@ module_param_named(watchdog_ms, kdapl_watchdog_ms, uint, 0444);
 MODULE_PARM_DESC(watchdog_ms,
 		 "Milliseconds between two looks for lost wakeups, 0 for none (default 1000)");
 
+KDAPL_EXPORT_FOR_TEST(kdapl_watchdog_ms);
+
 static int __init main_init(void)
 {
 	int ret;

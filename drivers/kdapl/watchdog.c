@@ -49,24 +49,24 @@ static bool watchdog_find_locked(struct dat_evd *evd, bool called)
  */
 void kdapl_watchdog_look(struct dat_evd *evd)
 {
+	struct dat_ia *ia = evd->obj.ia;
 	bool called, rescued, found;
-	u64 total;
 
 	spin_lock_irq(&evd->lock);
 	called = READ_ONCE(evd->called);
 	WRITE_ONCE(evd->called, false);
 	rescued = evd->watched && !called;
 	evd->stats.rescued += rescued;
-	total = evd->stats.rescued;
 	found = watchdog_find_locked(evd, called);
 	evd->watched = found;
 	spin_unlock_irq(&evd->lock);
 
 	if (found)
 		kdapl_upcall_schedule(evd);
-	if (rescued && total == 1)
+	/* The counters of the EVDs have the rest. */
+	if (rescued && !test_and_set_bit(KDAPL_IA_LOSES_WAKEUPS, &ia->flags))
 		pr_warn("%s: evd %u: a completion came without a callback: its driver loses notifications\n",
-			evd->obj.ia->name, evd->obj.id);
+			ia->name, evd->obj.id);
 }
 
 KDAPL_EXPORT_FOR_TEST(kdapl_watchdog_look);
@@ -106,7 +106,11 @@ void kdapl_watchdog_init(void)
 				   msecs_to_jiffies(kdapl_watchdog_ms));
 }
 
+KDAPL_EXPORT_FOR_TEST(kdapl_watchdog_init);
+
 void kdapl_watchdog_exit(void)
 {
 	cancel_delayed_work_sync(&watchdog_dwork);
 }
+
+KDAPL_EXPORT_FOR_TEST(kdapl_watchdog_exit);
