@@ -14,6 +14,7 @@
  */
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_cm.h>
 
 #include "cm.h"
@@ -22,6 +23,7 @@
 #include "evd.h"
 #include "ia.h"
 #include "lmr.h"
+#include "main.h"
 
 enum {
 	/* For address and route each; a retransmitted ARP fits in. */
@@ -56,6 +58,7 @@ void kdapl_connect_drop_id(struct dat_ep *ep)
 {
 	static const unsigned long notes =
 		BIT(KDAPL_EP_TODO_ADDR) | BIT(KDAPL_EP_TODO_ROUTE) |
+		BIT(KDAPL_EP_TODO_REQUESTED) |
 		BIT(KDAPL_EP_TODO_REP) | BIT(KDAPL_EP_TODO_COMM_EST) |
 		BIT(KDAPL_EP_TODO_ESTABLISHED) | BIT(KDAPL_EP_TODO_CM_FAILED) |
 		BIT(KDAPL_EP_TODO_DISCONNECTED);
@@ -73,6 +76,8 @@ void kdapl_connect_drop_id(struct dat_ep *ep)
 	kdapl_cm_ops->destroy_id(id);
 	for_each_set_bit(bit, &notes, BITS_PER_LONG)
 		clear_bit(bit, &ep->todo);
+	/* The step was due in this run, and has not begun. */
+	ep->connecting = false;
 	ep->id_connected = false;
 	ep->dreq_due = false;
 	/* Or a registration would establish the next attempt before its time. */
@@ -155,14 +160,37 @@ static void connect_param(struct dat_ep *ep, struct rdma_conn_param *param)
 	};
 }
 
+/*
+ * siw waits for TCP here, for minutes if the host is mute. So on iWARP the EP goes
+ * to a work of its own as soon as this run of ep_work() is over, and comes back with
+ * a note. In between ep_work() leaves at its first line: nobody takes id or QP away,
+ * and who wants to free the EP waits, as for every step.
+ */
 static int connect_request(struct dat_ep *ep)
 {
 	struct rdma_conn_param param;
 
-	connect_param(ep, &param);
-	if (ep->obj.ia->iwarp)
+	if (ep->obj.ia->iwarp) {
 		ep->qp_past_init = true;
+		ep->connecting = true;
+		return 0;
+	}
+	connect_param(ep, &param);
 	return kdapl_cm_ops->connect(ep->id, &param);
+}
+
+void kdapl_connect_work(struct work_struct *work)
+{
+	struct dat_ep *ep = container_of(work, struct dat_ep, connect_work);
+	struct rdma_conn_param param;
+
+	connect_param(ep, &param);
+	ep->connect_result = kdapl_cm_ops->connect(ep->id, &param);
+	/* The note first: whichever run of ep_work() is the next one finds it. */
+	set_bit(KDAPL_EP_TODO_REQUESTED, &ep->todo);
+	/* Pairs with the acquire in ep_work(), which has the EP again. */
+	smp_store_release(&ep->connecting, false);
+	mod_delayed_work(kdapl_wq, &ep->work, 0);
 }
 
 static int connect_accept(struct dat_ep *ep)
@@ -326,6 +354,8 @@ void kdapl_connect_run(struct dat_ep *ep, unsigned long todo)
 		ret = connect_route(ep);
 	if (!ret && connect_due(ep, todo, KDAPL_EP_TODO_ROUTE))
 		ret = connect_request(ep);
+	if (!ret && connect_due(ep, todo, KDAPL_EP_TODO_REQUESTED))
+		ret = ep->connect_result;
 	if (!ret && connect_due(ep, todo, KDAPL_EP_TODO_REP))
 		ret = connect_reply(ep);
 	if (!ret && connect_due(ep, todo, KDAPL_EP_TODO_ACCEPT))

@@ -25,6 +25,21 @@ enum {
 	DTO_RETRY_US = 100,
 };
 
+int kdapl_ep_post_error(struct dat_ep *ep, bool request)
+{
+	int ret;
+
+	if (kdapl_ia_removing(ep->obj.ia))
+		return -ENODEV;
+	if (!request && ep->config.srq)
+		return -EBUSY;
+	ret = kdapl_ep_check_call(request ? KDAPL_CALL_POST_REQUEST :
+					    KDAPL_CALL_POST_RECV,
+				  READ_ONCE(ep->state));
+	/* The state would allow it: there is no QP. */
+	return ret ?: -EBADFD;
+}
+
 int kdapl_dto_not_posted_locked(struct kdapl_queue *queue, struct kdapl_wr *wr)
 {
 	trace_kdapl_dto_post(queue->ep->obj.id, wr->op,

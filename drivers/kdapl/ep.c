@@ -54,21 +54,6 @@ void kdapl_ep_completion_error(struct dat_ep *ep, enum ib_wc_status status)
 	}
 }
 
-int kdapl_ep_post_error(struct dat_ep *ep, bool request)
-{
-	int ret;
-
-	if (kdapl_ia_removing(ep->obj.ia))
-		return -ENODEV;
-	if (!request && ep->config.srq)
-		return -EBUSY;
-	ret = kdapl_ep_check_call(request ? KDAPL_CALL_POST_REQUEST :
-					    KDAPL_CALL_POST_RECV,
-				  READ_ONCE(ep->state));
-	/* The state would allow it: there is no QP. */
-	return ret ?: -EBADFD;
-}
-
 /* A new QP for the old one; everything is home. */
 static int ep_reset(struct dat_ep *ep)
 {
@@ -105,9 +90,12 @@ static void ep_work(struct work_struct *work)
 {
 	struct dat_ep *ep = container_of(to_delayed_work(work), struct dat_ep,
 					 work);
-	unsigned long todo = xchg(&ep->todo, 0);
-	unsigned long now, next;
+	unsigned long now, next, todo;
 
+	/* Pairs with the release in kdapl_connect_work(), which kicks. */
+	if (smp_load_acquire(&ep->connecting))
+		return;
+	todo = xchg(&ep->todo, 0);
 	if (todo & BIT(KDAPL_EP_TODO_FREE))
 		ep->freeing = true;
 	if (todo & BIT(KDAPL_EP_TODO_REMOVE)) {
@@ -140,6 +128,10 @@ static void ep_work(struct work_struct *work)
 		return;
 	}
 
+	if (ep->connecting) {
+		queue_work(kdapl_connect_wq, &ep->connect_work);
+		return;
+	}
 	next = kdapl_close_next_look(ep);
 	if (next) {
 		now = jiffies;
@@ -165,6 +157,7 @@ static struct dat_ep *ep_alloc(struct dat_ia *ia, enum dat_ep_state state)
 	mutex_init(&ep->call_lock);
 	spin_lock_init(&ep->lock);
 	INIT_DELAYED_WORK(&ep->work, ep_work);
+	INIT_WORK(&ep->connect_work, kdapl_connect_work);
 	init_completion(&ep->reset_done);
 	init_completion(&ep->freed);
 	init_completion(&ep->removed);
@@ -476,6 +469,7 @@ void kdapl_ep_destroy(struct dat_ep *ep)
 	wait_for_completion(&ep->freed);
 	kdapl_obj_unlink(&ep->obj);
 	/* The work is done with the EP; a late note finds nothing to do. */
+	cancel_work_sync(&ep->connect_work);
 	cancel_delayed_work_sync(&ep->work);
 	if (ia->async_evd)
 		kdapl_evd_purge(ia->async_evd, ep);

@@ -37,6 +37,7 @@ enum kdapl_ep_todo {
 	KDAPL_EP_TODO_ACCEPT,		/* dat_cr_accept() */
 	KDAPL_EP_TODO_ADDR,		/* address resolved */
 	KDAPL_EP_TODO_ROUTE,		/* route resolved */
+	KDAPL_EP_TODO_REQUESTED,	/* rdma_connect() has returned (iWARP) */
 	KDAPL_EP_TODO_REP,		/* CONNECT_RESPONSE */
 	KDAPL_EP_TODO_COMM_EST,		/* a message came before the RTU */
 	KDAPL_EP_TODO_ESTABLISHED,
@@ -138,6 +139,13 @@ struct dat_ep {
 	/* The work, and what only it touches once it was first kicked. */
 	unsigned long todo;		/* enum kdapl_ep_todo, atomic bits */
 	struct delayed_work work;
+	/*
+	 * @connect_work has the EP while @connecting is set, by the work and as
+	 * its last act; it leaves all notes alone until then. See connect.c.
+	 */
+	struct work_struct connect_work;
+	bool connecting;
+	int connect_result;
 	struct ib_qp *qp;		/* posts read it behind an open gate */
 	bool qp_past_init;
 	bool qp_error;			/* moved to error by kdapl */
@@ -242,6 +250,8 @@ int kdapl_ep_qp_error(struct dat_ep *ep);
 /* connect.c: steps of the work up to ESTABLISHED */
 void kdapl_connect_run(struct dat_ep *ep, unsigned long todo);
 void kdapl_connect_drop_id(struct dat_ep *ep);
+/* For INIT_WORK(): the step of an EP that has ep->connecting set. */
+void kdapl_connect_work(struct work_struct *work);
 /* Private data that a consumer may send with any CM message, in bytes. */
 u8 kdapl_connect_max_pdata(struct dat_ia *ia);
 

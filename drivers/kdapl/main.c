@@ -21,6 +21,10 @@
 
 struct workqueue_struct *kdapl_wq;
 
+KDAPL_EXPORT_FOR_TEST(kdapl_wq);
+
+struct workqueue_struct *kdapl_connect_wq;
+
 unsigned int kdapl_disconnect_timeout_ms = 5000;
 module_param_named(disconnect_timeout_ms, kdapl_disconnect_timeout_ms, uint,
 		   0644);
@@ -50,11 +54,16 @@ KDAPL_EXPORT_FOR_TEST(kdapl_watchdog_ms);
 
 static int __init main_init(void)
 {
-	int ret;
+	int ret = -ENOMEM;
 
 	kdapl_wq = alloc_workqueue("kdapl", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!kdapl_wq)
-		return -ENOMEM;
+		return ret;
+	kdapl_connect_wq = alloc_workqueue("kdapl_connect",
+					   WQ_UNBOUND | WQ_MEM_RECLAIM,
+					   WQ_UNBOUND_MAX_ACTIVE);
+	if (!kdapl_connect_wq)
+		goto out_wq;
 
 	kdapl_debugfs_init();
 	kdapl_fault_init();
@@ -73,6 +82,8 @@ out_upcall:
 	kdapl_upcall_module_exit();
 out_debugfs:
 	kdapl_debugfs_exit();
+	destroy_workqueue(kdapl_connect_wq);
+out_wq:
 	destroy_workqueue(kdapl_wq);
 	return ret;
 }
@@ -90,6 +101,7 @@ static void __exit main_exit(void)
 	flush_workqueue(kdapl_wq);
 	kdapl_upcall_module_exit();
 	kdapl_debugfs_exit();
+	destroy_workqueue(kdapl_connect_wq);
 	destroy_workqueue(kdapl_wq);
 	rcu_barrier();
 }

@@ -16,6 +16,11 @@ struct workqueue_struct;
  * never waits for another one of it.
  */
 extern struct workqueue_struct *kdapl_wq;
+/*
+ * The one step of an EP that may sleep for minutes: siw's rdma_connect() waits for
+ * TCP. However many do, the other works run.
+ */
+extern struct workqueue_struct *kdapl_connect_wq;
 
 /* Module parameters; the units are in the names. */
 extern unsigned int kdapl_disconnect_timeout_ms;

@@ -41,12 +41,15 @@ struct fake_cm_record {
  * @no_connect: connect, accept, reject and disconnect cause none
  * @no_drep: a disconnect reaches the peer, its answer does not come back
  * @destroy_us: so long at least sleeps whoever destroys an id
+ * @hold_connect: whoever connects an id stays inside while it is set, as siw does
+ *	until TCP has an answer
  */
 struct fake_cm_script {
 	bool no_resolve;
 	bool no_connect;
 	bool no_drep;
 	unsigned int destroy_us;
+	bool hold_connect;
 };
 
 extern struct fake_cm_script fake_cm_script;

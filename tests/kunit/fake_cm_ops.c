@@ -216,6 +216,8 @@ static int cm_connect(struct rdma_cm_id *cm_id, struct rdma_conn_param *param)
 		return -EINVAL;
 	fake_cm_done(FAKE_CM_CONNECT, param, param->private_data,
 		     param->private_data_len, 0);
+	while (READ_ONCE(fake_cm_script.hold_connect))
+		usleep_range(200, 1000);
 
 	spin_lock_irqsave(&fake_cm_lock, flags);
 	id->mine = *param;

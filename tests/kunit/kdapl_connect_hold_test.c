@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connects that stay inside of the connection manager, as they do on siw until TCP
+ * has an answer: they hold up their own EPs, and nobody else.
+ */
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/workqueue.h>
+
+#include "../../drivers/kdapl/main.h"
+#include "kit.h"
+
+enum {
+	HOLD_ACTIVE = 2,	/* works of kdapl's queue at a time */
+	HOLD_EPS = HOLD_ACTIVE + 2,
+};
+
+struct hold {
+	struct kit_pair pair;
+	struct dat_evd *evd;	/* of the EPs below */
+	struct dat_ep *eps[HOLD_EPS];
+	unsigned int before;	/* connects of the pair */
+	struct task_struct *task;
+	struct completion freed;
+};
+
+static struct hold *hold_init(struct kunit *test)
+{
+	struct hold *hold;
+	int i;
+
+	kit_replug(test, FAKE_PROTO_IWARP);
+	hold = kunit_kzalloc(test, sizeof(*hold), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, hold);
+	init_completion(&hold->freed);
+	kit_pair(test, &hold->pair, NULL, NULL, 0);
+	hold->evd = kit_evd(test, 4 * HOLD_EPS, DAT_EVD_CONNECTION_FLAG);
+	for (i = 0; i < HOLD_EPS; i++)
+		hold->eps[i] = kit_ep(test, NULL, NULL, hold->evd, 0);
+	hold->before = fake_cm_count(FAKE_CM_CONNECT);
+	WRITE_ONCE(fake_cm_script.hold_connect, true);
+	return hold;
+}
+
+/* All the connects that get so far are inside. */
+static void hold_connect(struct kunit *test, struct hold *hold, int eps,
+			 unsigned int inside)
+{
+	int i;
+
+	for (i = 0; i < eps; i++)
+		KUNIT_ASSERT_EQ(test, kit_connect(hold->eps[i], KIT_PORT + 1),
+				0);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(fake_cm_count(FAKE_CM_CONNECT) >=
+					 hold->before + inside));
+}
+
+/* As many as kdapl's queue runs at a time, and more: it still runs others. */
+static void kdapl_connect_hold_others_go_on(struct kunit *test)
+{
+	struct hold *hold = hold_init(test);
+	int i;
+
+	workqueue_set_max_active(kdapl_wq, HOLD_ACTIVE);
+	hold_connect(test, hold, HOLD_EPS, HOLD_ACTIVE);
+
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(hold->pair.client,
+						DAT_CLOSE_ABRUPT_FLAG), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(kit_state(hold->pair.client) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(fake_cm_script.hold_connect));
+
+	/* Nobody listens there. */
+	WRITE_ONCE(fake_cm_script.hold_connect, false);
+	for (i = 0; i < HOLD_EPS; i++)
+		KIT_EXPECT_EVENT(test, hold->evd,
+				 DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static int hold_free(void *arg)
+{
+	struct hold *hold = arg;
+
+	dat_ep_free(hold->eps[0]);
+	kthread_complete_and_exit(&hold->freed, 0);
+}
+
+/* What is inside has the id and the QP: neither goes before it is back. */
+static void kdapl_connect_hold_free_waits(struct kunit *test)
+{
+	struct hold *hold = hold_init(test);
+	struct dat_event event;
+	unsigned int destroyed;
+
+	hold_connect(test, hold, 1, 1);
+	destroyed = fake_cm_count(FAKE_CM_DESTROY_ID);
+	hold->task = kthread_run(hold_free, hold, "hold_free");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(hold->task));
+	KIT_SETTLE();
+	KUNIT_EXPECT_FALSE(test, completion_done(&hold->freed));
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DESTROY_ID), destroyed);
+
+	WRITE_ONCE(fake_cm_script.hold_connect, false);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(completion_done(&hold->freed)));
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DESTROY_ID),
+			destroyed + 1);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(hold->evd, &event), -EAGAIN);
+}
+
+/* The same for a disconnect, which ends the attempt when it can. */
+static void kdapl_connect_hold_disconnect_waits(struct kunit *test)
+{
+	struct hold *hold = hold_init(test);
+	unsigned int destroyed;
+
+	hold_connect(test, hold, 1, 1);
+	destroyed = fake_cm_count(FAKE_CM_DESTROY_ID);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(hold->eps[0],
+						DAT_CLOSE_ABRUPT_FLAG), 0);
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DESTROY_ID), destroyed);
+	WRITE_ONCE(fake_cm_script.hold_connect, false);
+	kit_expect_end(test, hold->evd, hold->eps[0],
+		       DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/* The removal waits, and then leaves nothing. */
+static int hold_unplug(void *arg)
+{
+	struct hold *hold = arg;
+
+	fake_hca_unplug();
+	kthread_complete_and_exit(&hold->freed, 0);
+}
+
+static void kdapl_connect_hold_removal_waits(struct kunit *test)
+{
+	struct hold *hold = hold_init(test);
+
+	hold_connect(test, hold, HOLD_EPS, HOLD_EPS);
+	hold->task = kthread_run(hold_unplug, hold, "hold_unplug");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(hold->task));
+	KIT_SETTLE();
+	KUNIT_EXPECT_FALSE(test, completion_done(&hold->freed));
+	WRITE_ONCE(fake_cm_script.hold_connect, false);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(completion_done(&hold->freed)));
+	KUNIT_EXPECT_EQ(test, fake_hca_live_total(), 0);
+}
+
+static struct kunit_case kdapl_connect_hold_cases[] = {
+	KUNIT_CASE(kdapl_connect_hold_others_go_on),
+	KUNIT_CASE(kdapl_connect_hold_free_waits),
+	KUNIT_CASE(kdapl_connect_hold_disconnect_waits),
+	KUNIT_CASE(kdapl_connect_hold_removal_waits),
+	{}
+};
+
+static void hold_exit(struct kunit *test)
+{
+	WRITE_ONCE(fake_cm_script.hold_connect, false);
+	workqueue_set_max_active(kdapl_wq, WQ_DFL_ACTIVE);
+	kit_exit_replug(test);
+}
+
+static struct kunit_suite kdapl_connect_hold_suite = {
+	.name = "kdapl_connect_hold",
+	.init = kit_init,
+	.exit = hold_exit,
+	.test_cases = kdapl_connect_hold_cases,
+};
+
+kunit_test_suite(kdapl_connect_hold_suite);
+
+MODULE_DESCRIPTION("Suite: connects that the connection manager keeps");
+MODULE_IMPORT_NS(KDAPL_KUNIT);
+MODULE_LICENSE("GPL");
