@@ -237,14 +237,14 @@ static int connect_established(struct dat_ep *ep)
 	ret = kdapl_lmr_defer_register(ep);
 	if (ret == -EINPROGRESS)
 		return 0;
-	WRITE_ONCE(ep->reg_wait, false);
-	if (ret == -ENOTCONN) {
+	if (ret) {
+		WRITE_ONCE(ep->reg_wait, false);
+		if (ret != -ENOTCONN)
+			return ret;
 		/* The QP is going, as if it had flushed: the CM may say why. */
 		kdapl_ep_kick(ep, KDAPL_EP_TODO_FLUSHED);
 		return 0;
 	}
-	if (ret)
-		return ret;
 
 	spin_lock_irqsave(&ep->lock, flags);
 	if (!ep->terminal) {
@@ -259,6 +259,11 @@ static int connect_established(struct dat_ep *ep)
 		kdapl_evd_post(ep->config.connect_evd, &event, &post);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
+	/*
+	 * Not before it is CONNECTED, with the acquire in lmr_kick_eps(): who makes
+	 * an LMR behind our look must find one or the other, and wait.
+	 */
+	smp_store_release(&ep->reg_wait, false);
 	return 0;
 }
 

@@ -27,7 +27,10 @@ enum {
 	LMR_POLL_MS = 50,
 };
 
-/* Kicks the EPs of a PZ that could carry a registration, or wait for one. */
+/*
+ * Kicks the EPs of a PZ that wait for registrations, and, for a new one, those that
+ * are connected.
+ */
 static bool lmr_kick_eps(struct dat_pz *pz, bool connected)
 {
 	struct dat_ia *ia = pz->obj.ia;
@@ -39,9 +42,10 @@ static bool lmr_kick_eps(struct dat_pz *pz, bool connected)
 	list_for_each_entry(ep, &ia->objs[DAT_HANDLE_TYPE_EP], obj.node) {
 		if (READ_ONCE(ep->config.pz) != pz)
 			continue;
-		if (connected ?
-		    READ_ONCE(ep->state) != DAT_EP_STATE_CONNECTED :
-		    !READ_ONCE(ep->reg_wait))
+		/* First, and the state behind it: see connect_established(). */
+		if (!smp_load_acquire(&ep->reg_wait) &&
+		    !(connected &&
+		      READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED))
 			continue;
 		kdapl_ep_kick(ep, KDAPL_EP_TODO_REG);
 		found = true;
@@ -79,8 +83,9 @@ static int lmr_verdict(struct dat_lmr *lmr)
 }
 
 /*
- * Hands the registration to the EPs. If one is connected, its peer could use
- * the key as soon as it is told: wait until the device has it.
+ * Hands the registration to the EPs. If one is connected, or has looked and is about
+ * to be, its peer could use the key as soon as it is told: wait until the device has
+ * it.
  */
 int kdapl_lmr_defer(struct dat_lmr *lmr)
 {

@@ -4,7 +4,9 @@
  * one EP of a PZ carries a registration, and all of them are told of their
  * connections when it has come home.
  */
+#include <linux/completion.h>
 #include <linux/delay.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -39,20 +41,25 @@ static struct wait_kit *wait_kit(struct kunit *test)
 	return wait;
 }
 
-/* Nobody is connected, so it waits for whoever will be. */
-static struct dat_lmr *wait_lmr(struct kunit *test, struct wait_kit *wait)
+static int wait_create(struct kit *kit, struct wait_kit *wait,
+		       struct dat_lmr **lmr)
 {
 	union dat_region_description region = { .for_va = wait->memory };
-	struct dat_lmr *lmr = NULL;
 	u64 length, addr;
 	u32 lctx, rctx;
 
-	KUNIT_ASSERT_EQ(test, dat_lmr_kcreate(to_kit(test)->ia,
-					      DAT_MEM_TYPE_VIRTUAL, region,
-					      WAIT_BYTES, to_kit(test)->pz,
-					      DAT_MEM_PRIV_REMOTE_READ_FLAG,
-					      DAT_VA_TYPE_VA, 0, &lmr, &lctx,
-					      &rctx, &length, &addr), 0);
+	return dat_lmr_kcreate(kit->ia, DAT_MEM_TYPE_VIRTUAL, region,
+			       WAIT_BYTES, kit->pz,
+			       DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_VA_TYPE_VA, 0,
+			       lmr, &lctx, &rctx, &length, &addr);
+}
+
+/* Nobody is connected, so it waits for whoever will be. */
+static struct dat_lmr *wait_lmr(struct kunit *test, struct wait_kit *wait)
+{
+	struct dat_lmr *lmr = NULL;
+
+	KUNIT_ASSERT_EQ(test, wait_create(to_kit(test), wait, &lmr), 0);
 	return lmr;
 }
 
@@ -325,6 +332,69 @@ static void kdapl_lmr_wait_refusal_wakes_others(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
 }
 
+struct wait_creator {
+	struct kit *kit;
+	struct wait_kit *wait;
+	struct dat_lmr *lmr;
+	int ret;
+	struct completion done;
+};
+
+static int wait_creator(void *arg)
+{
+	struct wait_creator *creator = arg;
+
+	creator->ret = wait_create(creator->kit, creator->wait, &creator->lmr);
+	kthread_complete_and_exit(&creator->done, 0);
+}
+
+/*
+ * An EP that has looked is as good as connected for who makes an LMR: it gets the
+ * key when the device has it, and not before.
+ */
+static void kdapl_lmr_wait_creator_waits_too(struct kunit *test)
+{
+	struct wait_kit *wait = wait_kit(test);
+	struct dat_lmr *lmr = wait_lmr(test, wait);
+	struct kit_pair *pair = &wait->pair;
+	struct wait_creator *creator;
+	struct task_struct *task;
+	int n;
+
+	creator = kunit_kzalloc(test, sizeof(*creator), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, creator);
+	init_completion(&creator->done);
+	creator->kit = to_kit(test);
+	creator->wait = wait;
+	wait_set_state(lmr, KDAPL_LMR_POSTED);
+	wait_begin(test, wait);
+	wait_waits(test, pair->client);
+	wait_waits(test, pair->server);
+
+	task = kthread_run(wait_creator, creator, "wait_creator");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(fake_qp_posted(kit_qp(pair->client),
+							true) ||
+					 fake_qp_posted(kit_qp(pair->server),
+							true)));
+	KUNIT_EXPECT_FALSE(test, completion_done(&creator->done));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT((wait_connected(pair),
+					  completion_done(&creator->done))));
+	KUNIT_ASSERT_EQ(test, creator->ret, 0);
+	KUNIT_EXPECT_EQ(test, (int)READ_ONCE(creator->lmr->state),
+			(int)KDAPL_LMR_READY);
+
+	wait_set_state(lmr, KDAPL_LMR_DEFERRED);
+	kdapl_ep_kick(pair->client, KDAPL_EP_TODO_REG);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(wait_connected(pair)));
+	for (n = 0; n < 2; n++)
+		KIT_EXPECT_EVENT(test, pair->conn_evd,
+				 DAT_CONNECTION_EVENT_ESTABLISHED);
+	wait_end(test, wait);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(creator->lmr), 0);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
+}
+
 static struct kunit_case kdapl_lmr_wait_cases[] = {
 	KUNIT_CASE(kdapl_lmr_wait_all_are_told),
 	KUNIT_CASE(kdapl_lmr_wait_ends_with_the_attempt),
@@ -334,6 +404,7 @@ static struct kunit_case kdapl_lmr_wait_cases[] = {
 	KUNIT_CASE(kdapl_lmr_wait_no_qp_is_an_end),
 	KUNIT_CASE(kdapl_lmr_wait_no_qp_for_a_moment),
 	KUNIT_CASE(kdapl_lmr_wait_refusal_wakes_others),
+	KUNIT_CASE(kdapl_lmr_wait_creator_waits_too),
 	{}
 };
 
