@@ -3,8 +3,9 @@
  * kdapl_vmtest: what scenarios need to have done in the kernel.
  *
  * A line "TEST key=value ..." written to debugfs kdapl_vmtest/run runs that
- * test; the write returns when it is done. kdapl_vmtest/report then has its
- * results. near= and far= are the IP addresses of the two devices.
+ * test; the write returns when it is done, with -ENOSPC if there was more to
+ * report than there is room for. kdapl_vmtest/report then has its results. near=
+ * and far= are the IP addresses of the two devices.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -63,6 +64,7 @@ static int run_line(char *line)
 {
 	char *name = strsep(&line, " ");
 	unsigned int i;
+	int ret;
 
 	for (i = 0; i < ARRAY_SIZE(tests); i++) {
 		if (strcmp(tests[i].name, name))
@@ -74,8 +76,10 @@ static int run_line(char *line)
 		vmtest.report[0] = '\0';
 		tests[i].run(&vmtest);
 		vmtest.args = NULL;
+		/* A result that found no room must not pass for a good one. */
+		ret = vmtest.len < VMTEST_RESULT_SIZE - 1 ? 0 : -ENOSPC;
 		mutex_unlock(&vmtest_lock);
-		return 0;
+		return ret;
 	}
 	return -ENOENT;
 }

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 
 enum {
-	VMTEST_RESULT_SIZE = 16384,	/* bytes of report */
+	VMTEST_RESULT_SIZE = 65536,	/* bytes of report */
 };
 
 /**

@@ -15,7 +15,7 @@ debug_kernel()
 vmtest()
 {
 	if ! echo "$* near=$IP0 far=$IP1" >$VMTEST/run; then
-		not_ok "$*" "cannot be run"
+		not_ok "$*" "cannot be run, or has more results than its report has room for"
 		return 1
 	fi
 	while read -r _word _text; do
