@@ -13,8 +13,9 @@
  * Configured by -D:
  *   CLASS      the provider class, below
  *   POL        policy that the consumer asks for
- *   RUN        who calls run(): IRQPOLL, WORK, or CFIRST (irq_poll that is
- *              completed before anything else is done)
+ *   RUN        who calls run(): CFIRST (irq_poll that is completed before
+ *              anything else is done) or WORK, as in C; or IRQPOLL, which holds
+ *              irq_poll's bit to the end and has TRIGGERED in place of it
  *   NCPU       CPUs that may run the softirq at once
  *   NCOMP      completions (or posted events) of the finite kinds
  *   KN KS KI KR  kinds: may notify, silent, internal, posted into the ring
@@ -57,10 +58,14 @@
 #define POL	NOTIFY
 #endif
 #ifndef RUN
-#define RUN	IRQPOLL
+#define RUN	CFIRST
 #endif
 #ifndef NCPU
+#if RUN == CFIRST
+#define NCPU	2
+#else
 #define NCPU	1
+#endif
 #endif
 #ifndef NPROD
 #define NPROD	1
@@ -110,13 +115,17 @@
 bit lk;
 byte policy = OFF;
 bit armed;
-bit gen;			/* generation changed since the upcall began */
 byte runners;
 bit yielded;
+#if RUN == IRQPOLL
+bit gen;			/* enabled or disabled since the upcall began */
 bit pending;
+#endif
 bit sticky;			/* TEARDOWN was asked for */
 byte ringN, ringS;		/* queued events that may notify / are silent */
+#if RUN == IRQPOLL
 bit trg;			/* TRIGGERED, atomic bit */
+#endif
 
 /* irq_poll: SCHED bit and list; work item: PENDING bit */
 bit sched;
@@ -161,6 +170,14 @@ bit t1done;
 #define HANDLER_IN	skip
 #define HANDLER_OUT	skip
 #define TOUCH	skip
+#endif
+
+#if RUN == IRQPOLL
+#define NEWER		gen = (runners > 0)
+#define SAME		gen = 0
+#else
+#define NEWER		skip
+#define SAME		skip
 #endif
 
 #define NOTIFYING	(ringN > 0 || cq??[N])
@@ -298,6 +315,9 @@ inline notify(ret)
 active [NPROD] proctype producer()
 {
 	bit seen;
+#ifdef KR
+	bit posts;
+#endif
 
 end:
 	do
@@ -312,8 +332,17 @@ end:
 #endif
 #ifdef KR
 	/* dat_evd_post_se(), a CM handler: into the ring, then trigger */
-	:: atomic { left > 0 && !lk -> left--; ringN++; act++; HANDLER_IN; TRIGGER1 };
-	   atomic { TOUCH; TRIGGER2; act--; HANDLER_OUT }
+	:: atomic {
+		left > 0 && !lk -> left--; ringN++;
+		if
+		:: policy != OFF -> act++; HANDLER_IN; TRIGGER1; posts = 1
+		:: else
+		fi
+	   };
+	   if
+	   :: atomic { posts -> posts = 0; TOUCH; TRIGGER2; act--; HANDLER_OUT }
+	   :: else
+	   fi
 #endif
 #ifdef ENDLESS
 	:: push(I, 0)
@@ -329,8 +358,13 @@ active proctype callback()
 {
 end:
 	do
+#if RUN == IRQPOLL || defined(FREE)
 	:: atomic { cb > 0 -> cb--; act++; HANDLER_IN; TRIGGER1 };
 	   atomic { TOUCH; TRIGGER2; act--; HANDLER_OUT }
+#else
+	/* one that is on its way is as good as one that has not begun */
+	:: atomic { cb > 0 -> cb--; SCHEDULE }
+#endif
 	od
 }
 
@@ -374,6 +408,7 @@ inline drain(budget)
 #define R_HAND	5	/* MANY: armed or triggered, now the upcall */
 
 /* the queue, after the lock was taken; in an atomic block */
+#if RUN == IRQPOLL
 inline look()
 {
 #ifndef T_PENDING
@@ -391,11 +426,6 @@ inline look()
 		:: ringN > 0 && budget > 0 -> go = R_CALL
 		:: ringN > 0 && budget == 0 -> go = R_YIELD
 		:: ringN == 0 && over -> go = R_YIELD
-#ifdef T_LATE
-		/* twin: a callback with nothing to show is ignored */
-		:: ringN == 0 && !over && armed -> go = R_LEAVE
-		:: ringN == 0 && !over && !armed -> go = R_ARM
-#else
 		/* armed by a newer generation, nothing there: leave it so */
 		:: ringN == 0 && !over && armed && !need ->
 #ifndef USE_MANY
@@ -403,11 +433,43 @@ inline look()
 #endif
 			go = R_LEAVE
 		:: ringN == 0 && !over && (!armed || need) -> go = R_ARM
-#endif
 		fi
 	fi;
 	got = 0; over = 0; need = 0
 }
+#else
+inline look()
+{
+	if
+	:: policy == OFF -> go = R_LEAVE
+#if defined(USE_MANY) && !defined(T_OVERLAP)
+	/* the last of them looks again */
+	:: policy != OFF && policy != MANY && runners > 1 -> go = R_LEAVE
+	:: policy == MANY || (policy != OFF && runners == 1) ->
+#else
+	:: else ->
+#endif
+		if
+		:: ringN == 0 -> drain(budget)
+		:: else
+		fi;
+		if
+		:: ringN > 0 && budget > 0 -> go = R_CALL
+		:: ringN > 0 && budget == 0 -> go = R_YIELD
+		:: ringN == 0 && over -> go = R_YIELD
+#ifdef T_LATE
+		/* twin: a callback with nothing to show is ignored */
+		:: ringN == 0 && !over && armed -> go = R_LEAVE
+		:: ringN == 0 && !over && !armed -> go = R_ARM
+#else
+		/* armed or not: a late callback may have eaten the arm */
+		:: ringN == 0 && !over -> go = R_ARM
+#endif
+		fi
+	fi;
+	got = 0; over = 0
+}
+#endif
 
 /* the queue, after notify answered ret; in an atomic block */
 inline look_again()
@@ -444,6 +506,17 @@ inline look_again()
 	:: ringS > 0 -> ringS-- \
 	fi
 
+#if NCPU > 1
+/* CPUs are all alike, so of those that are idle the same one is always first. */
+bit busy[NCPU];
+#define CPU		(_pid - NPROD - 1)
+#define MY_TURN		(CPU == 0 || busy[CPU - 1])
+#define BUSY(is)	busy[CPU] = is
+#else
+#define MY_TURN		true
+#define BUSY(is)	skip
+#endif
+
 /* another run after this one; under irq_poll it is seen on the way out */
 #if RUN == IRQPOLL
 #define AGAIN_AFTER	MARK
@@ -464,6 +537,9 @@ inline decided()
 		go = R_HAND
 	:: !many && go == R_CALL && policy == MANY ->
 		many = 1; armed = 0;
+#if RUN != IRQPOLL
+		budget--;
+#endif
 		TAKE;
 		if
 		:: ringN > 0 -> AGAIN_AFTER; go = R_HAND
@@ -480,7 +556,7 @@ inline decided()
 #endif
 	if
 	:: go == R_ARM -> lk = 1
-	:: go == R_LEAVE -> runners--; gen = 0; lk = 0
+	:: go == R_LEAVE -> runners--; SAME; lk = 0
 #ifdef USE_MANY
 	:: go == R_HAND ->
 		assert(!down);
@@ -492,7 +568,7 @@ inline decided()
 		:: policy == NOTIFY -> policy = OFF
 		:: else -> TAKE
 		fi;
-		armed = 0; gen = 0; budget--; lk = 0;
+		armed = 0; SAME; budget--; lk = 0;
 		/* the upcall: most often it wakes the thread */
 		assert(!down);
 		assert(incall == 0);
@@ -504,19 +580,28 @@ inline decided()
 #endif
 		fi
 	:: go == R_YIELD ->
+#if RUN == IRQPOLL
 		assert(!yielded);
 #ifndef T_NOYIELDED
 		yielded = 1;
 #endif
 		lk = 0;
 		budget = 0; asks = 0; go = 0;
-#if RUN == IRQPOLL
 		/* the full weight: irq_poll calls again, SCHED stays held */
 		queued = 1;
+		act--; BUSY(0); READER_OUT
 #else
-		SCHEDULE;
+		/* of several, as MANY allows, a new one will do */
+		if
+		:: runners > 1 -> runners--
+		:: else ->
+			assert(!yielded);
+#ifndef T_NOYIELDED
+			yielded = 1
 #endif
-		act--; READER_OUT
+		fi;
+		lk = 0
+#endif
 	fi
 }
 
@@ -524,6 +609,13 @@ inline decided()
 #define MUST_WAIT	(policy != MANY || runners >= MAXRUN)
 #else
 #define MUST_WAIT	(policy == MANY && runners >= MAXRUN)
+#endif
+#if RUN == IRQPOLL
+#define NOTE	pending = 1
+#define NEED	need = 1
+#else
+#define NOTE	skip
+#define NEED	skip
 #endif
 
 /*
@@ -534,7 +626,10 @@ inline decided()
 active [NCPU] proctype softirq()
 {
 	byte budget, asks, go;
-	bit ret, inside, need, got, over;
+	bit ret, inside, got, over;
+#if RUN == IRQPOLL
+	bit need;
+#endif
 #ifdef USE_MANY
 	bit many;
 #endif
@@ -542,11 +637,11 @@ active [NCPU] proctype softirq()
 idle:
 end:
 	atomic {
-		queued -> queued = 0; act++; READER_IN;
+		queued && MY_TURN -> queued = 0; BUSY(1); act++; READER_IN;
 #if RUN == IRQPOLL
 		trg = 0
 #else
-		/* a work's bit is cleared before it runs */
+		/* irq_poll_complete(), or a work's bit, cleared before it runs */
 		sched = 0
 #endif
 	};
@@ -558,11 +653,11 @@ end:
 		:: yielded -> yielded = 0; go = R_ARM
 #ifdef USE_MANY
 		:: !yielded && runners > 0 && MUST_WAIT ->
-			pending = 1; go = R_LEAVE
+			NOTE; go = R_LEAVE
 		:: !yielded && (runners == 0 || !MUST_WAIT) ->
 			runners++; go = R_ARM
 #else
-		:: !yielded && runners > 0 -> pending = 1; go = R_LEAVE
+		:: !yielded && runners > 0 -> NOTE; go = R_LEAVE
 		:: !yielded && runners == 0 ->
 #ifndef T_UNLOCKED
 			/* policy on, not armed and no owner: asleep for ever */
@@ -573,7 +668,7 @@ end:
 		fi;
 		if
 		:: go == R_ARM ->
-			budget = BUDGET; need = 1;
+			budget = BUDGET; NEED;
 			look();
 			decided()
 		:: else
@@ -584,12 +679,29 @@ end:
 	:: atomic { go == R_ARM -> armed = 1; notify(ret) };
 	   INSIDE_CALL;
 	   atomic { look_again(); decided() }
+#ifndef T_NOAGAIN
 	:: atomic { go == R_CALL && !lk -> incall--; look(); decided() }
+#else
+	/* twin: no look after the upcall */
+	:: atomic { go == R_CALL && !lk -> incall--; go = R_LEAVE; decided() }
+#endif
+#if RUN != IRQPOLL
+#ifdef USE_MANY
+	/* the upcall of MANY ends */
+#ifndef T_NOAGAIN
+	:: atomic { go == R_HAND && !lk -> many = 0; incall--; look(); decided() }
+#else
+	:: atomic { go == R_HAND && !lk -> many = 0; incall--; go = R_LEAVE; decided() }
+#endif
+#endif
+	/* whoever was triggered meanwhile may have taken over, and have ended */
+	:: atomic { go == R_YIELD -> TOUCH; SCHEDULE; break }
+	:: go == R_LEAVE -> break
+#else
 	:: go == 0 -> goto idle
 	:: atomic {
 		go == R_LEAVE || go == R_HAND ->
 		budget = 0; asks = 0;
-#if RUN == IRQPOLL
 #ifdef T_TESTFIRST
 		go = trg;
 		break
@@ -597,10 +709,8 @@ end:
 		sched = 0;		/* irq_poll_complete() */
 		break
 #endif
-#else
-		break
-#endif
 	   }
+#endif
 	od;
 
 #if RUN == IRQPOLL && !defined(T_NOTRIG)
@@ -619,7 +729,7 @@ end:
 	fi;
 #endif
 #endif
-#ifdef USE_MANY
+#if RUN == IRQPOLL && defined(USE_MANY)
 	if
 	:: many ->
 		/* the upcall of MANY ends */
@@ -649,22 +759,31 @@ end:
 	:: else
 	fi;
 #endif
-	atomic { act--; READER_OUT; go = 0; goto idle }
+	atomic { budget = 0; asks = 0; act--; READER_OUT; go = 0; BUSY(0); goto idle }
 }
 
 /* ------------------------------------------------------------ the caller */
 
 /*
- * dat_evd_modify_upcall() to an enabling policy, DAT_UPCALL_INVOC_NEW; the
- * answer is in ans.
+ * With DAT_UPCALL_INVOC_ANY -EBUSY is no answer: it is in force, and a run
+ * follows.
  */
-inline enable(pol)
+#define ANYHOW(any, pol)	\
+	if \
+	:: any -> ans = OK; policy = pol; armed = 1; NEWER; TRIGGER1; TRIGGER2 \
+	:: else \
+	fi
+
+/*
+ * dat_evd_modify_upcall() to an enabling policy; the answer is in ans.
+ */
+inline enable(pol, any)
 {
 	atomic {
 		!lk ->
 		if
 		:: sticky -> ans = ESHUTDOWN
-		:: !sticky && ringN + ringS > 0 -> ans = EBUSY
+		:: !sticky && ringN + ringS > 0 -> ans = EBUSY; ANYHOW(any, pol)
 		:: else ->
 			ans = AGAIN; old = armed; b = BUDGET;
 			armed = 1; notify(ret);
@@ -704,8 +823,8 @@ inline enable(pol)
 			got = 0; over = 0; ret = 0;
 			if
 			:: ans == OK ->
-				policy = pol; gen = (runners > 0); lk = 0
-			:: ans == EBUSY -> armed = old; lk = 0
+				policy = pol; NEWER; lk = 0
+			:: ans == EBUSY -> armed = old; ANYHOW(any, pol); lk = 0
 			:: else
 			fi
 		}
@@ -717,30 +836,9 @@ inline enable(pol)
 	od
 }
 
-/*
- * The same with DAT_UPCALL_INVOC_ANY: in force at once, and the run, not the
- * caller, looks for events and arms.
- */
-inline enable_any(pol)
-{
-	atomic {
-		!lk ->
-		if
-		:: sticky -> ans = ESHUTDOWN
-		:: else ->
-			policy = pol; armed = 1; gen = (runners > 0);
-			ans = OK; act++; TRIGGER1
-		fi
-	};
-	if
-	:: atomic { ans == OK -> TRIGGER2; act-- }
-	:: else
-	fi
-}
-
 inline disable()
 {
-	atomic { !lk -> policy = OFF; armed = 0; gen = (runners > 0) }
+	atomic { !lk -> policy = OFF; armed = 0; NEWER }
 }
 
 /* the consumer's thread: disable - drain - enable, on and on at -EBUSY */
@@ -774,9 +872,9 @@ active proctype consumer()
 		   }
 		od;
 #ifdef ANY
-		enable_any(POL);
+		enable(POL, true);
 #else
-		enable(POL);
+		enable(POL, false);
 #endif
 		if
 		:: ans == EBUSY
@@ -814,12 +912,12 @@ active proctype second()
 	:: disable()
 #endif
 #if T2 & T2_ENABLE
-	:: enable(POL);
+	:: enable(POL, false);
 	   /* told -EBUSY: the first thread does its duty */
 	   if :: ans == EBUSY -> wake = 1 :: else fi
 #endif
 #if T2 & T2_SWITCH
-	:: enable(POL2);
+	:: enable(POL2, false);
 	   if :: ans == EBUSY -> wake = 1 :: else fi
 #endif
 #if T2 & T2_DEQUEUE
@@ -841,7 +939,7 @@ active proctype second()
 #endif
 #if T2 & T2_TEARDOWN
 	:: atomic {
-		!lk -> policy = OFF; armed = 0; gen = (runners > 0);
+		!lk -> policy = OFF; armed = 0; NEWER;
 #if defined(LIVE) || defined(FREE)
 		tearing = 1;
 #endif
@@ -854,7 +952,7 @@ active proctype second()
 #else
 	   atomic { down = 1; assert(incall == 0) };
 #endif
-	   enable(POL);
+	   enable(POL, false);
 #ifndef T_STICKY
 	   assert(ans == ESHUTDOWN)
 #endif
@@ -868,7 +966,7 @@ active proctype second()
 		((waiting && !wake) || t1done) && !handlers ->
 		left = 0; stray = 0; cb = 0; hw = 0
 	   };
-#if RUN == IRQPOLL
+#if RUN != WORK
 	   atomic { !sched -> sched = 1 };	/* irq_poll_disable() */
 #else
 	   atomic { sched = 1; queued = 0 };	/* cancel_work_sync() */
@@ -883,9 +981,9 @@ active proctype second()
 }
 
 #ifdef T_CQONLY
-#define LOOK_HERE	(len(cq) > 0)
+#define LOOK_HERE	(armed && policy != OFF && runners == 0 && len(cq) > 0)
 #else
-#define LOOK_HERE	(len(cq) > 0 || ringN > 0)
+#define LOOK_HERE	(armed && policy != OFF && runners == 0 && (len(cq) > 0 || ringN > 0))
 #endif
 
 #ifdef WATCHDOG
@@ -902,7 +1000,7 @@ active proctype watchdog()
 end:
 	do
 	:: atomic {
-		!lk && armed && LOOK_HERE ->
+		!lk && LOOK_HERE ->
 		b = BUDGET; drain(b); b = 0; got = 0; over = 0;
 		act++; TRIGGER1
 	   };
@@ -914,7 +1012,7 @@ end:
 /* ------------------------------------------------------------ properties */
 
 #if defined(WATCHDOG) && CLASS == LOSSY
-#define RESCUE	(armed && LOOK_HERE)	/* the watchdog's next look */
+#define RESCUE	LOOK_HERE	/* the watchdog's next look */
 #else
 #define RESCUE	false
 #endif

@@ -6,7 +6,9 @@
 #
 # A configuration passes only on an exhaustive search without an error; a
 # twin only on the very error it was broken for.  A build that fails, a
-# search cut short by depth, memory or time is a failure for both.
+# search cut short by depth, memory or time is a failure for both.  All of them
+# together have ten minutes of processor time: more is a failure, too, so that
+# what is added is paid for elsewhere.
 
 set -u
 
@@ -18,6 +20,7 @@ out=${BUILD:-$build}/model
 jobs=${JOBS:-2}
 limit=${MODEL_TIMEOUT:-180}
 memlim=${MODEL_MEM_MB:-4000}
+total_limit=${MODEL_TOTAL:-600}
 
 # one_run name expected flags
 one_run() {
@@ -98,5 +101,13 @@ list "${1-}" | tr '\t' '\n' |
 	xargs -r -d '\n' -n 3 -P "$jobs" "$0" --one | tee "$results"
 passed=$(grep -c '^ok ' "$results")
 failed=$(($(list "${1-}" | wc -l) - passed))
+# its second line has user and system time of all children, xargs' as well
+times >"$results"
+seconds=$(awk -F '[ms ]' 'NR == 2 { print int($1 * 60 + $2 + $4 * 60 + $5) }' "$results")
+if [ "$seconds" -gt "$total_limit" ]; then
+	echo "FAILED the whole took $seconds s of processor time, at most $total_limit"
+	failed=$((failed + 1))
+fi
+echo "# $seconds s of processor time"
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

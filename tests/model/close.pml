@@ -11,7 +11,8 @@
  *   LOSS         the network may lose a DREQ or a DREP
  *   TIMERS       deadlines, grace and flush time-outs may run out at any time
  *   REMOVE       the device of side 0 may be removed at any time
- *   STUCK        the device may keep posted requests without flushing them
+ *   STUCK        the device may keep posted requests without flushing them:
+ *                1 that of side 0, 2 both
  *   T_*          the broken twins
  */
 
@@ -73,8 +74,10 @@ bool may_err[2];		/* DREQ, DREP, deadline, abrupt, removal */
 bool rude[2];			/* has ended without asking its peer */
 bool drep_sent[2];
 
+/* A free that waits for the flush is no news: it must not hide a hang. */
+#define free_goes_on(i) (n_free[i] && (removed[i] || phase[i] != FLUSH))
 #define news(i)	(n_graceful[i] || n_abrupt[i] || n_disconnected[i] || \
-		 n_broken[i] || n_free[i] || n_remove[i])
+		 n_broken[i] || free_goes_on(i) || n_remove[i])
 #define quiet(i) (!news(i) && !busy[i] && !dreq_to[i] && !drep_to[i] && !wire[i] && \
 		  consumer_done[0] && consumer_done[1] && remover_done && \
 		  !lost_of[i])
@@ -462,7 +465,7 @@ proctype device(byte i)
 		fi
 	   }
 #ifdef STUCK
-	:: qp[i] == ERR -> break
+	:: qp[i] == ERR && i < STUCK -> break
 #endif
 	:: all_through -> break
 	od
