@@ -21,6 +21,9 @@ void kdapl_frmr_add_locked(struct kdapl_queue *queue, struct kdapl_frmr *fr)
 	wr->op = DAT_DTO_LMR_INVALIDATE;
 	wr->flags = KDAPL_WR_MEM | KDAPL_WR_INV | KDAPL_WR_SILENT |
 		    KDAPL_WR_SUPPRESS;
+	/* As kdapl_dto_not_posted_locked() does with what stands behind it. */
+	if (unlikely(queue->gate == KDAPL_QUEUE_HOLD))
+		wr->flags |= KDAPL_WR_HELD;
 	wr->variant = fr->key;
 	wr->fr = fr;
 	atomic_inc(&fr->posted);

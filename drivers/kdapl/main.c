@@ -45,6 +45,8 @@ module_param_named(flush_timeout_ms, kdapl_flush_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(flush_timeout_ms,
 		 "Milliseconds that a device may take to flush a queue pair (default 1000)");
 
+KDAPL_EXPORT_FOR_TEST(kdapl_flush_timeout_ms);
+
 unsigned int kdapl_watchdog_ms = 1000;
 module_param_named(watchdog_ms, kdapl_watchdog_ms, uint, 0444);
 MODULE_PARM_DESC(watchdog_ms,

@@ -9,25 +9,30 @@
 #include "../../drivers/kdapl/ep.h"
 #include "../../drivers/kdapl/main.h"
 #include "kit.h"
+#include "rmr_kit.h"
 
 #define EV(name)	DAT_CONNECTION_EVENT_##name
 
 enum {
 	SHORT_MS = 50,
 	LONG_MS = 600 * MSEC_PER_SEC,	/* beyond KIT_PATIENCE */
+	FLUSH_MS = 40 * MSEC_PER_SEC,	/* the same, but kit_exit() waits for it */
 };
 
 static struct {
 	unsigned int disconnect;
 	unsigned int grace;
+	unsigned int flush;
 } close_time_saved;
 
 static int close_time_init(struct kunit *test)
 {
 	close_time_saved.disconnect = kdapl_disconnect_timeout_ms;
 	close_time_saved.grace = kdapl_drep_grace_ms;
+	close_time_saved.flush = kdapl_flush_timeout_ms;
 	kdapl_disconnect_timeout_ms = LONG_MS;
 	kdapl_drep_grace_ms = LONG_MS;
+	kdapl_flush_timeout_ms = LONG_MS;
 	return kit_init(test);
 }
 
@@ -36,6 +41,7 @@ static void close_time_exit(struct kunit *test)
 	kit_exit(test);
 	kdapl_disconnect_timeout_ms = close_time_saved.disconnect;
 	kdapl_drep_grace_ms = close_time_saved.grace;
+	kdapl_flush_timeout_ms = close_time_saved.flush;
 }
 
 /* Connected, with a send that the device has; from here on the CM is the test's. */
@@ -190,6 +196,63 @@ static void kdapl_close_time_no_drep(struct kunit *test)
 	close_time_expect(test, evd, 1, DAT_DTO_SUCCESS);
 }
 
+/*
+ * A window that is bound anew in the grace: neither the end of its old key nor the
+ * new one was posted, so the close waits for neither. With @behind a send behind
+ * them completes: it does not prove that the old key is dead.
+ */
+static void close_time_window(struct kunit *test, bool behind)
+{
+	struct rmr_test *t = rmr_init(test, 8);
+	struct mem *mem = t->mem;
+	u32 first, second;
+
+	kdapl_flush_timeout_ms = FLUSH_MS;
+	KUNIT_ASSERT_EQ(test, rmr_bind(t, 0, 8, &first), 0);
+	rmr_expect(t, DAT_RMR_BIND_SUCCESS);
+	if (behind) {
+		/* The receive keeps the flush from ending before its time. */
+		fake_script.flush = FAKE_FLUSH_MANUAL;
+		KUNIT_ASSERT_EQ(test, kit_post_recv(mem->ep, 3), 0);
+	}
+	fake_cm_script.no_connect = true;
+	KUNIT_ASSERT_EQ(test, kit_post_send(mem->ep, 1, 0), 0);
+	close_time_dreq(test, &mem->pair);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(READ_ONCE(mem->ep->req.gate) ==
+					 KDAPL_QUEUE_HOLD));
+	KUNIT_ASSERT_EQ(test, rmr_bind(t, 0, 16, &second), 0);
+	KUNIT_EXPECT_EQ(test, fake_qp_posted(mem->qp, true), 1U);
+
+	fake_qp_complete(mem->qp, true, 1, IB_WC_SUCCESS);
+	if (behind) {
+		KUNIT_ASSERT_TRUE(test, KIT_WAIT(fake_qp_state(mem->qp) ==
+						 IB_QPS_ERR));
+		KUNIT_ASSERT_TRUE(test, KIT_WAIT(READ_ONCE(mem->ep->req.gate) ==
+						 KDAPL_QUEUE_OPEN));
+		KUNIT_ASSERT_EQ(test, kit_post_send(mem->ep, 2, 0), 0);
+		fake_qp_flush(mem->qp);
+	}
+	KIT_EXPECT_EVENT(test, mem->pair.conn_evd, EV(DISCONNECTED));
+	close_time_expect(test, mem->req, 1, DAT_DTO_SUCCESS);
+	rmr_expect(t, DAT_DTO_ERR_FLUSHED);
+	if (behind)
+		close_time_expect(test, mem->req, 2, DAT_DTO_ERR_FLUSHED);
+	KUNIT_EXPECT_EQ(test, rmr_context(t->rmr), 0U);
+	/* The device honours the old key until its MR is deregistered. */
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!dat_lmr_free(t->lmr)));
+	KUNIT_EXPECT_FALSE(test, fake_mr_valid(first));
+}
+
+static void kdapl_close_time_window(struct kunit *test)
+{
+	close_time_window(test, false);
+}
+
+static void kdapl_close_time_window_behind(struct kunit *test)
+{
+	close_time_window(test, true);
+}
+
 static struct kunit_case kdapl_close_time_cases[] = {
 	KUNIT_CASE(kdapl_close_time_grace),
 	KUNIT_CASE(kdapl_close_time_grace_over),
@@ -198,6 +261,8 @@ static struct kunit_case kdapl_close_time_cases[] = {
 	KUNIT_CASE(kdapl_close_time_grace_alone),
 	KUNIT_CASE(kdapl_close_time_drain_over),
 	KUNIT_CASE(kdapl_close_time_no_drep),
+	KUNIT_CASE(kdapl_close_time_window),
+	KUNIT_CASE(kdapl_close_time_window_behind),
 	{}
 };
 
