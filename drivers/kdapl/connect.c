@@ -45,6 +45,19 @@ u8 kdapl_connect_max_pdata(struct dat_ia *ia)
 	return ia->iwarp ? CONNECT_IWARP_PDATA : CONNECT_IB_PDATA;
 }
 
+static void connect_clear_notes(struct dat_ep *ep, unsigned long notes)
+{
+	unsigned int bit;
+
+	for_each_set_bit(bit, &notes, BITS_PER_LONG)
+		clear_bit(bit, &ep->todo);
+}
+
+void kdapl_connect_drop_notes(struct dat_ep *ep)
+{
+	connect_clear_notes(ep, BIT(KDAPL_EP_TODO_WATERMARK) - 1);
+}
+
 /**
  * kdapl_connect_drop_id - destroy the EP's id, if it has one
  * @ep: the EP
@@ -64,7 +77,6 @@ void kdapl_connect_drop_id(struct dat_ep *ep)
 		BIT(KDAPL_EP_TODO_DISCONNECTED);
 	struct rdma_cm_id *id;
 	unsigned long flags;
-	unsigned int bit;
 
 	spin_lock_irqsave(&ep->lock, flags);
 	id = ep->id;
@@ -74,8 +86,7 @@ void kdapl_connect_drop_id(struct dat_ep *ep)
 		return;
 
 	kdapl_cm_ops->destroy_id(id);
-	for_each_set_bit(bit, &notes, BITS_PER_LONG)
-		clear_bit(bit, &ep->todo);
+	connect_clear_notes(ep, notes);
 	/* The step was due in this run, and has not begun. */
 	ep->connecting = false;
 	ep->id_connected = false;

@@ -67,6 +67,7 @@ static int ep_reset(struct dat_ep *ep)
 		return ret;
 	kdapl_connect_drop_id(ep);
 	kdapl_flush_drop_qp(ep);
+	kdapl_connect_drop_notes(ep);
 
 	spin_lock_irqsave(&ep->lock, flags);
 	ep->qp = qp.qp;
@@ -104,10 +105,8 @@ static void ep_work(struct work_struct *work)
 			kdapl_evd_remove_device(ep->hidden_evd);
 		complete_all(&ep->removed);
 	}
-	if (todo & BIT(KDAPL_EP_TODO_RESET)) {
+	if (todo & BIT(KDAPL_EP_TODO_RESET))
 		ep->reset_result = ep->gone ? -ENODEV : ep_reset(ep);
-		complete(&ep->reset_done);
-	}
 
 	if (todo & BIT(KDAPL_EP_TODO_WATERMARK))
 		kdapl_async_post(ep->obj.ia, DAT_ASYNC_ERROR_EP_BROKEN, ep,
@@ -120,6 +119,9 @@ static void ep_work(struct work_struct *work)
 		kdapl_connect_run(ep, todo);
 		kdapl_close_run(ep, todo);
 	}
+	/* Whoever waits may connect: nothing that these notes are about. */
+	if (todo & BIT(KDAPL_EP_TODO_RESET))
+		complete(&ep->reset_done);
 
 	if (ep->freeing && !kdapl_ep_closing(ep)) {
 		kdapl_connect_drop_id(ep);

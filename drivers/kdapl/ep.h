@@ -31,7 +31,10 @@ struct dat_cr;
 struct dat_rsp;
 struct dat_srq;
 
-/* Notes for the work, set from any context with kdapl_ep_kick(). */
+/*
+ * Notes for the work, set from any context with kdapl_ep_kick(). Those in front of
+ * WATERMARK are about one connection and go with it.
+ */
 enum kdapl_ep_todo {
 	KDAPL_EP_TODO_CONNECT,		/* dat_ep_connect() */
 	KDAPL_EP_TODO_ACCEPT,		/* dat_cr_accept() */
@@ -252,6 +255,8 @@ void kdapl_connect_run(struct dat_ep *ep, unsigned long todo);
 void kdapl_connect_drop_id(struct dat_ep *ep);
 /* For INIT_WORK(): the step of an EP that has ep->connecting set. */
 void kdapl_connect_work(struct work_struct *work);
+/* The next attempt hears of nothing that was noted before: no id, no QP. */
+void kdapl_connect_drop_notes(struct dat_ep *ep);
 /* Private data that a consumer may send with any CM message, in bytes. */
 u8 kdapl_connect_max_pdata(struct dat_ia *ia);
 

@@ -6,6 +6,7 @@
 #include <linux/module.h>
 
 #include "../../drivers/kdapl/ep.h"
+#include "../../drivers/kdapl/evd.h"
 #include "kit.h"
 
 #define EV(name)	DAT_CONNECTION_EVENT_##name
@@ -301,6 +302,78 @@ static void kdapl_close_events_queued(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kit_connect(ep, 4999), 0);
 }
 
+/* Notes that the old connection leaves while, and just before, the EP is reset. */
+static const struct close_note {
+	const char *name;
+	enum kdapl_ep_todo note;
+} close_notes[] = {
+	{ "connection failed", KDAPL_EP_TODO_CM_FAILED },
+	{ "disconnected", KDAPL_EP_TODO_DISCONNECTED },
+	{ "disconnect asked for", KDAPL_EP_TODO_ABRUPT },
+	{ "request failed", KDAPL_EP_TODO_BROKEN },
+	{ "request flushed", KDAPL_EP_TODO_FLUSHED },
+};
+
+static void close_note_desc(const struct close_note *n, char *desc)
+{
+	strscpy(desc, n->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(close_note, close_notes, close_note_desc);
+
+struct close_noter {
+	struct dat_ep *ep;
+	struct ib_cq *cq;
+	enum kdapl_ep_todo note;
+	unsigned int noted;
+};
+
+/* The reset polls the CQ of the EP, in the work that has taken its notes. */
+static void close_leave_note(enum fake_step step, struct ib_cq *cq, void *ctx)
+{
+	struct close_noter *noter = ctx;
+
+	if (step != FAKE_BEFORE_POLL || cq != noter->cq)
+		return;
+	noter->noted++;
+	set_bit(noter->note, &noter->ep->todo);
+}
+
+/* None of them is about the next attempt. */
+static void kdapl_close_notes_reset(struct kunit *test)
+{
+	const struct close_note *n = test->param_value;
+	struct dat_evd *evd = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
+	struct close_noter noter = { .note = n->note };
+	struct dat_ep *ep = kit_ep(test, NULL, NULL, evd, 0);
+	struct dat_event event;
+	unsigned int before;
+
+	fake_cm_script.no_connect = true;
+	KUNIT_ASSERT_EQ(test, kit_connect(ep, 4999), 0);
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(ep, DAT_CLOSE_ABRUPT_FLAG), 0);
+	kit_expect_end(test, evd, ep, EV(DISCONNECTED));
+
+	noter.ep = ep;
+	noter.cq = ep->req.evd->cq;
+	fake_script.hook_ctx = &noter;
+	WRITE_ONCE(fake_script.hook, close_leave_note);
+	set_bit(n->note, &ep->todo);
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep), 0);
+	WRITE_ONCE(fake_script.hook, NULL);
+	KUNIT_EXPECT_GT(test, noter.noted, 0U);
+
+	before = fake_cm_count(FAKE_CM_CONNECT);
+	KUNIT_ASSERT_EQ(test, kit_connect(ep, 4999), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(fake_cm_count(FAKE_CM_CONNECT) >
+					 before));
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, (int)kit_state(ep),
+			DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+	KUNIT_EXPECT_EQ(test, (int)READ_ONCE(ep->phase), KDAPL_CLOSE_NONE);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
+}
+
 static struct kunit_case kdapl_close_cases[] = {
 	KUNIT_CASE(kdapl_close_abrupt),
 	KUNIT_CASE(kdapl_close_graceful),
@@ -314,6 +387,7 @@ static struct kunit_case kdapl_close_cases[] = {
 	KUNIT_CASE(kdapl_close_qp_fatal),
 	KUNIT_CASE(kdapl_close_by_free),
 	KUNIT_CASE(kdapl_close_events_queued),
+	KUNIT_CASE_PARAM(kdapl_close_notes_reset, close_note_gen_params),
 	{}
 };
 
