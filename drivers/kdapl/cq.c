@@ -9,6 +9,7 @@
  */
 #include <linux/kernel.h>
 #include <linux/ratelimit.h>
+#include <linux/sched.h>
 #include <rdma/ib_verbs.h>
 
 #include "async.h"
@@ -356,14 +357,16 @@ u32 kdapl_cq_poll_locked(struct dat_evd *evd)
  * @evd: the EVD
  *
  * For the close of an EP, whose completions must come home whether or not the
- * consumer dequeues. The ring has a slot for each of them.
+ * consumer dequeues. The ring has a slot for each of them. Those that were there
+ * at the call are in the ring afterwards; later ones need not be: others use the
+ * CQ too, and may complete as fast as it is polled.
  *
- * Context: process; takes @evd's lock, for one batch at a time.
+ * Context: process; sleeps; takes @evd's lock, for one batch at a time.
  */
 void kdapl_cq_drain(struct dat_evd *evd)
 {
 	bool trigger = false;
-	u32 n, notifying;
+	u32 n, notifying, most, done = 0;
 
 	do {
 		spin_lock_irq(&evd->lock);
@@ -371,8 +374,12 @@ void kdapl_cq_drain(struct dat_evd *evd)
 		n = kdapl_cq_poll_locked(evd);
 		trigger |= evd->notifying != notifying &&
 			   kdapl_evd_policy_on(evd->policy);
+		/* A full CQ, and what was fetched from one. */
+		most = 2 * evd->cq_size;
 		spin_unlock_irq(&evd->lock);
-	} while (n);
+		done += n;
+		cond_resched();
+	} while (n && done <= most);
 
 	if (trigger)
 		kdapl_upcall_trigger(evd);

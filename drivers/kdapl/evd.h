@@ -231,8 +231,8 @@ void kdapl_cq_settle_one_locked(struct dat_evd *evd);
 /* Says that ib_poll_cq() answered @err; 0 completions. */
 u32 kdapl_cq_failed(struct dat_evd *evd, int err);
 /*
- * Polls until the CQ is empty, in bounded lock sections, and triggers what is
- * due; for the close of an EP. Any context but an upcall's own lock.
+ * Moves the completions that are there into the ring, in bounded lock sections, and
+ * triggers what is due; for the close of an EP. Process context, sleeps.
  */
 void kdapl_cq_drain(struct dat_evd *evd);
 

@@ -374,6 +374,58 @@ static void kdapl_close_notes_reset(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
 }
 
+/* Completes as fast as the CQ is polled; nobody posted what it completes. */
+struct close_producer {
+	struct ib_cq *cq;
+	struct ib_wc wc;
+	unsigned int left;
+};
+
+static void close_produce(enum fake_step step, struct ib_cq *cq, void *ctx)
+{
+	struct close_producer *producer = ctx;
+
+	if (step != FAKE_BEFORE_POLL || cq != producer->cq || !producer->left)
+		return;
+	producer->left--;
+	fake_cq_push(cq, &producer->wc);
+}
+
+/*
+ * Polling for a closing EP has an end, however busy others are on its CQ: it is
+ * what was there that is waited for.
+ */
+static void kdapl_close_busy_cq(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 16, DAT_EVD_DTO_FLAG);
+	struct close_producer producer = { .left = 100000 };
+	struct dat_dto_completion_event_data *dto;
+	struct dat_event event;
+	struct kit_pair pair;
+	int i;
+
+	kit_pair(test, &pair, evd, evd, 4);
+	for (i = 0; i < 4; i++)
+		KUNIT_ASSERT_EQ(test, kit_post_recv(pair.client, i), 0);
+	producer.cq = kit_cq(evd);
+	producer.wc.wr_id = (uintptr_t)&pair.server->recv.wr[0];
+	fake_script.hook_ctx = &producer;
+	WRITE_ONCE(fake_script.hook, close_produce);
+	fake_qp_complete(kit_qp(pair.client), false, 4, IB_WC_SUCCESS);
+	kdapl_cq_drain(evd);
+	WRITE_ONCE(fake_script.hook, NULL);
+	KUNIT_EXPECT_GT(test, producer.left, 0U);
+	KUNIT_EXPECT_LT(test, producer.left, 100000U);
+
+	KUNIT_EXPECT_EQ(test, (int)evd->live, 4);
+	for (i = 0; i < 4; i++) {
+		event = kit_next(evd);
+		dto = &event.event_data.dto_completion_event_data;
+		KUNIT_EXPECT_EQ(test, (int)dto->user_cookie.as_index, i);
+		KUNIT_EXPECT_EQ(test, (int)dto->status, DAT_DTO_SUCCESS);
+	}
+}
+
 static struct kunit_case kdapl_close_cases[] = {
 	KUNIT_CASE(kdapl_close_abrupt),
 	KUNIT_CASE(kdapl_close_graceful),
@@ -387,6 +439,7 @@ static struct kunit_case kdapl_close_cases[] = {
 	KUNIT_CASE(kdapl_close_qp_fatal),
 	KUNIT_CASE(kdapl_close_by_free),
 	KUNIT_CASE(kdapl_close_events_queued),
+	KUNIT_CASE(kdapl_close_busy_cq),
 	KUNIT_CASE_PARAM(kdapl_close_notes_reset, close_note_gen_params),
 	{}
 };
