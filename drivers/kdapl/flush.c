@@ -123,6 +123,9 @@ static void flush_finish(struct dat_ep *ep)
 	ended = ep->state != DAT_EP_STATE_DISCONNECTED;
 	if (ended)
 		kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
+	/* However the end began: the device did not let it finish. */
+	if (ep->terminal && kdapl_ia_removing(ep->obj.ia))
+		ep->terminal = DAT_CONNECTION_EVENT_BROKEN;
 	event.event_number = ep->terminal;
 	if (ep->terminal == DAT_CONNECTION_EVENT_PEER_REJECTED &&
 	    ep->pdata_in_len) {

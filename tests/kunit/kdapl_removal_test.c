@@ -10,14 +10,33 @@
 #include "../../drivers/kdapl/ep.h"
 #include "../../drivers/kdapl/evd.h"
 #include "../../drivers/kdapl/ia.h"
+#include "../../drivers/kdapl/main.h"
 #include "kit.h"
+
+/* Of a close, by itself: beyond KIT_PATIENCE. */
+#define REMOVAL_CLOSE_MS	(40 * MSEC_PER_SEC)
+
+static struct {
+	unsigned int disconnect;
+	unsigned int grace;
+	unsigned int flush;
+} removal_saved;
+
+static int removal_init(struct kunit *test)
+{
+	removal_saved.disconnect = kdapl_disconnect_timeout_ms;
+	removal_saved.grace = kdapl_drep_grace_ms;
+	removal_saved.flush = kdapl_flush_timeout_ms;
+	return kit_init(test);
+}
 
 static void removal_exit(struct kunit *test)
 {
-	kit_exit(test);
 	/* Whatever happened, the next suite finds an InfiniBand device. */
-	fake_hca_unplug();
-	KUNIT_EXPECT_EQ(test, fake_hca_plug(FAKE_PROTO_IB), 0);
+	kit_exit_replug(test);
+	kdapl_disconnect_timeout_ms = removal_saved.disconnect;
+	kdapl_drep_grace_ms = removal_saved.grace;
+	kdapl_flush_timeout_ms = removal_saved.flush;
 }
 
 struct removal_seen {
@@ -181,6 +200,78 @@ static void kdapl_removal_hears_of_its_peer(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kit_drain(pair.conn_evd), 0U);
 }
 
+static const struct removal_closing {
+	const char *name;
+	enum kdapl_close_phase phase;
+	bool send;			/* one that does not end */
+	bool peer;			/* the peer disconnects, not we */
+	enum dat_close_flags flags;	/* of ours */
+} removal_closings[] = {
+	{ "draining", KDAPL_CLOSE_DRAIN, true, false, DAT_CLOSE_GRACEFUL_FLAG },
+	{ "DREQ sent", KDAPL_CLOSE_DREQ, false, false, DAT_CLOSE_GRACEFUL_FLAG },
+	{ "grace", KDAPL_CLOSE_GRACE, true, true },
+	{ "flushing", KDAPL_CLOSE_FLUSH, true, false, DAT_CLOSE_ABRUPT_FLAG },
+};
+
+static void removal_closing_desc(const struct removal_closing *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(removal_closing, removal_closings, removal_closing_desc);
+
+/*
+ * An EP that is closing: the device ends it, whether the removal gets there or the
+ * EP's own look at the flush.
+ */
+static void kdapl_removal_of_a_closing_ep(struct kunit *test)
+{
+	const struct removal_closing *c = test->param_value;
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	struct kit *kit = to_kit(test);
+	struct task_struct *task;
+	struct completion done;
+	struct kit_pair pair;
+
+	init_completion(&done);
+	kdapl_disconnect_timeout_ms = REMOVAL_CLOSE_MS;
+	kdapl_drep_grace_ms = REMOVAL_CLOSE_MS;
+	kdapl_flush_timeout_ms = REMOVAL_CLOSE_MS;
+	fake_script.flush = FAKE_FLUSH_MANUAL;
+	kit_pair(test, &pair, evd, evd, 4);
+	fake_cm_script.no_connect = true;
+	if (c->send)
+		KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, 1, 0), 0);
+	if (c->peer)
+		KUNIT_ASSERT_EQ(test, fake_cm_event(pair.client->id,
+						    RDMA_CM_EVENT_DISCONNECTED,
+						    0, NULL, 0), 0);
+	else
+		KUNIT_ASSERT_EQ(test, dat_ep_disconnect(pair.client, c->flags),
+				0);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(READ_ONCE(pair.client->phase) ==
+					 c->phase));
+	task = kthread_create(removal_thread, &done, "removal");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+
+	/* A call that is inside holds the removal up. */
+	KUNIT_ASSERT_EQ(test, kdapl_ia_enter(kit->ia), 0);
+	wake_up_process(task);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(kdapl_ia_removing(kit->ia)));
+	kdapl_ep_kick(pair.client, KDAPL_EP_TODO_PROGRESS);
+	if (c->phase == KDAPL_CLOSE_FLUSH)
+		KUNIT_EXPECT_TRUE(test, KIT_WAIT(kit_state(pair.client) ==
+						 DAT_EP_STATE_DISCONNECTED));
+	kdapl_ia_leave(kit->ia);
+	KUNIT_ASSERT_TRUE(test, !!wait_for_completion_timeout(&done,
+							      KIT_PATIENCE));
+	/* The other one was connected. */
+	KIT_EXPECT_EVENT(test, pair.conn_evd, DAT_CONNECTION_EVENT_BROKEN);
+	KIT_EXPECT_EVENT(test, pair.conn_evd, DAT_CONNECTION_EVENT_BROKEN);
+	KUNIT_EXPECT_EQ(test, kit_drain(pair.conn_evd), 0U);
+	KUNIT_EXPECT_EQ(test, kit_drain(evd), c->send ? 1U : 0U);
+}
+
 /* A new device of the same name can be opened while orphans live. */
 static void kdapl_removal_and_return(struct kunit *test)
 {
@@ -289,6 +380,7 @@ static void kdapl_removal_iwarp(struct kunit *test)
 static struct kunit_case kdapl_removal_cases[] = {
 	KUNIT_CASE(kdapl_removal_of_everything),
 	KUNIT_CASE(kdapl_removal_hears_of_its_peer),
+	KUNIT_CASE_PARAM(kdapl_removal_of_a_closing_ep, removal_closing_gen_params),
 	KUNIT_CASE(kdapl_removal_and_return),
 	KUNIT_CASE(kdapl_removal_gives_the_namespace_back),
 	KUNIT_CASE(kdapl_removal_of_many),
@@ -299,7 +391,7 @@ static struct kunit_case kdapl_removal_cases[] = {
 
 static struct kunit_suite kdapl_removal_suite = {
 	.name = "kdapl_removal",
-	.init = kit_init,
+	.init = removal_init,
 	.exit = removal_exit,
 	.test_cases = kdapl_removal_cases,
 };
