@@ -76,12 +76,17 @@ static void close_decide(struct dat_ep *ep, enum dat_event_number event)
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
-/* A DREQ, or the DREP that is due. */
-static void close_disconnect(struct dat_ep *ep)
+/*
+ * A DREQ, or the DREP that is due. False: the CM had no memory for it, and said so;
+ * it is tried again. rdma_cm of 6.1 does not say so on InfiniBand, where the id is
+ * in TIMEWAIT then: it sends nothing more but DREPs for a DREQ that is repeated.
+ */
+static bool close_disconnect(struct dat_ep *ep)
 {
 	if (!ep->id || !ep->id_connected)
-		return;
+		return true;
 	ep->dreq_due = kdapl_cm_ops->disconnect(ep->id) == -ENOMEM;
+	return !ep->dreq_due;
 }
 
 void kdapl_close_fail(struct dat_ep *ep, enum dat_event_number event)
@@ -103,12 +108,19 @@ static void close_start_drain(struct dat_ep *ep)
 	kdapl_flush_mark(ep);
 }
 
-/* The peer's DREQ came before ours: no request of ours may reach it any more. */
+/*
+ * The peer's DREQ came before ours, or crosses it. Its answer leaves when our
+ * requests are done; no other one may reach the peer any more.
+ */
 static void close_start_grace(struct dat_ep *ep)
 {
 	close_decide(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
-	if (ep->obj.ia->iwarp || !kdapl_queue_outstanding(&ep->req)) {
+	if (ep->obj.ia->iwarp) {
 		close_disconnect(ep);
+		kdapl_flush_start(ep);
+		return;
+	}
+	if (!kdapl_queue_outstanding(&ep->req) && close_disconnect(ep)) {
 		kdapl_flush_start(ep);
 		return;
 	}
@@ -197,8 +209,7 @@ static void close_disconnected(struct dat_ep *ep)
 		break;
 	case KDAPL_CLOSE_DREQ:
 		/* If it was a DREQ that crossed ours, it wants a DREP. */
-		close_disconnect(ep);
-		kdapl_flush_start(ep);
+		close_start_grace(ep);
 		break;
 	case KDAPL_CLOSE_GRACE:
 		break;
@@ -251,10 +262,12 @@ static void close_look(struct dat_ep *ep)
 		break;
 	case KDAPL_CLOSE_GRACE:
 		kdapl_flush_poll(ep);
-		if (close_grace_over(ep)) {
-			close_disconnect(ep);
+		if (!close_grace_over(ep))
+			break;
+		/* Until the DREP has left, the peer may wait for an ACK of ours. */
+		if (close_disconnect(ep) ||
+		    time_after_eq(jiffies, close_grace_end(ep)))
 			kdapl_flush_start(ep);
-		}
 		break;
 	case KDAPL_CLOSE_DOUBT:
 		if (time_before(jiffies, ep->phase_deadline))
@@ -295,7 +308,8 @@ void kdapl_close_run(struct dat_ep *ep, unsigned long todo)
 		ep->phase_deadline = jiffies + msecs_to_jiffies(CLOSE_DOUBT_MS);
 	}
 	close_look(ep);
-	if (ep->dreq_due)
+	/* In GRACE the look itself tries again. */
+	if (ep->dreq_due && ep->phase != KDAPL_CLOSE_GRACE)
 		close_disconnect(ep);
 }
 

@@ -197,6 +197,107 @@ static void kdapl_close_time_no_drep(struct kunit *test)
 }
 
 /*
+ * As rdma_disconnect() does when ib_cm has no memory for the DREQ: success, and
+ * nothing is sent, then or ever. The QP stays as it is until the deadline.
+ */
+static void kdapl_close_time_dreq_lost(struct kunit *test)
+{
+	struct dat_event event;
+	struct kit_pair pair;
+
+	kit_pair(test, &pair, NULL, NULL, 0);
+	fake_cm_script.no_connect = true;
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(pair.client,
+						DAT_CLOSE_GRACEFUL_FLAG), 0);
+	KUNIT_ASSERT_TRUE(test,
+			  KIT_WAIT(fake_cm_count(FAKE_CM_DISCONNECT) == 1));
+	KUNIT_ASSERT_EQ(test, fake_cm_event(pair.client->id,
+					    RDMA_CM_EVENT_TIMEWAIT_EXIT, 0,
+					    NULL, 0), 0);
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, (int)fake_qp_state(kit_qp(pair.client)),
+			(int)IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(pair.conn_evd, &event), -EAGAIN);
+
+	WRITE_ONCE(pair.client->deadline, jiffies);
+	kdapl_ep_kick(pair.client, KDAPL_EP_TODO_PROGRESS);
+	kit_expect_end(test, pair.conn_evd, pair.client, EV(DISCONNECTED));
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 1U);
+}
+
+enum { CLOSE_REFUSALS = 10000 };
+
+/* From here on the CM refuses; returns when the DREP was tried more than once. */
+static void close_time_refuse(struct kunit *test, struct kit_pair *pair)
+{
+	fake_cm_fail(FAKE_CM_DISCONNECT, 1, CLOSE_REFUSALS, -ENOMEM);
+	close_time_dreq(test, pair);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(fake_cm_fail_left() <
+					 CLOSE_REFUSALS - 3));
+}
+
+/* A DREP for which the CM has no memory: until it has left the QP lives. */
+static void kdapl_close_time_drep_retried(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	struct dat_event event;
+	struct kit_pair pair;
+
+	kit_pair(test, &pair, evd, evd, 4);
+	fake_cm_script.no_connect = true;
+	close_time_refuse(test, &pair);
+	KUNIT_EXPECT_EQ(test, (int)fake_qp_state(kit_qp(pair.client)),
+			(int)IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(pair.conn_evd, &event), -EAGAIN);
+	/* It reaches the peer no more. */
+	KUNIT_EXPECT_EQ(test, kit_post_send(pair.client, 1, 0), 0);
+	KUNIT_EXPECT_EQ(test, fake_qp_posted(kit_qp(pair.client), true), 0U);
+
+	fake_cm_fail(FAKE_CM_ANY, 1, 0, 0);
+	kit_expect_end(test, pair.conn_evd, pair.client, EV(DISCONNECTED));
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 1U);
+	close_time_expect(test, evd, 1, DAT_DTO_ERR_FLUSHED);
+}
+
+/* The same for the answer to a DREQ that crosses ours. */
+static void kdapl_close_time_drep_crossing(struct kunit *test)
+{
+	struct dat_event event;
+	struct kit_pair pair;
+
+	kit_pair(test, &pair, NULL, NULL, 0);
+	fake_cm_script.no_connect = true;
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(pair.client,
+						DAT_CLOSE_GRACEFUL_FLAG), 0);
+	KUNIT_ASSERT_TRUE(test,
+			  KIT_WAIT(fake_cm_count(FAKE_CM_DISCONNECT) == 1));
+	close_time_refuse(test, &pair);
+	KUNIT_EXPECT_EQ(test, (int)fake_qp_state(kit_qp(pair.client)),
+			(int)IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(pair.conn_evd, &event), -EAGAIN);
+
+	fake_cm_fail(FAKE_CM_ANY, 1, 0, 0);
+	kit_expect_end(test, pair.conn_evd, pair.client, EV(DISCONNECTED));
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 2U);
+}
+
+/* The grace ends all the same; later the peer may still be answered. */
+static void kdapl_close_time_drep_refused(struct kunit *test)
+{
+	struct kit_pair pair;
+
+	kdapl_drep_grace_ms = SHORT_MS;
+	kit_pair(test, &pair, NULL, NULL, 0);
+	fake_cm_script.no_connect = true;
+	close_time_refuse(test, &pair);
+	kit_expect_end(test, pair.conn_evd, pair.client, EV(DISCONNECTED));
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 0U);
+	fake_cm_fail(FAKE_CM_ANY, 1, 0, 0);
+	KUNIT_EXPECT_TRUE(test,
+			  KIT_WAIT(fake_cm_count(FAKE_CM_DISCONNECT) == 1));
+}
+
+/*
  * A window that is bound anew in the grace: neither the end of its old key nor the
  * new one was posted, so the close waits for neither. With @behind a send behind
  * them completes: it does not prove that the old key is dead.
@@ -261,6 +362,10 @@ static struct kunit_case kdapl_close_time_cases[] = {
 	KUNIT_CASE(kdapl_close_time_grace_alone),
 	KUNIT_CASE(kdapl_close_time_drain_over),
 	KUNIT_CASE(kdapl_close_time_no_drep),
+	KUNIT_CASE(kdapl_close_time_dreq_lost),
+	KUNIT_CASE(kdapl_close_time_drep_retried),
+	KUNIT_CASE(kdapl_close_time_drep_crossing),
+	KUNIT_CASE(kdapl_close_time_drep_refused),
 	KUNIT_CASE(kdapl_close_time_window),
 	KUNIT_CASE(kdapl_close_time_window_behind),
 	{}
