@@ -205,6 +205,8 @@ static int cm_resolve_route(struct rdma_cm_id *cm_id, unsigned long timeout_ms)
 static int cm_connect(struct rdma_cm_id *cm_id, struct rdma_conn_param *param)
 {
 	struct fake_id *listener, *id = to_fake_id(cm_id);
+	/* A test that has seen the call counted may change the script. */
+	bool heard = !READ_ONCE(fake_cm_script.no_connect);
 	unsigned long flags;
 	int ret;
 
@@ -222,7 +224,7 @@ static int cm_connect(struct rdma_cm_id *cm_id, struct rdma_conn_param *param)
 	spin_lock_irqsave(&fake_cm_lock, flags);
 	id->mine = *param;
 	id->mine.private_data = NULL;
-	if (!fake_cm_script.no_connect) {
+	if (heard) {
 		listener = fake_id_listener_locked(fake_id_port(&cm_id->route.addr.dst_addr));
 		if (listener)
 			fake_cm_queue_locked(listener,
