@@ -302,6 +302,33 @@ static void kdapl_close_events_queued(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kit_connect(ep, 4999), 0);
 }
 
+static void close_disconnect(struct kit_upcall *up,
+			     const struct dat_event *event, bool more)
+{
+	dat_ep_disconnect(up->priv, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+/* From an upcall in softirq, which must not sleep. */
+static void kdapl_close_from_softirq(struct kunit *test)
+{
+	struct kit_upcall *up = kit_upcall(test);
+	struct dat_evd *evd = kit_evd_up(test, 64, DAT_EVD_DTO_FLAG,
+					 DAT_UPCALL_SINGLE_INSTANCE, up);
+	struct kit_pair pair;
+
+	kit_pair(test, &pair, evd, evd, 4);
+	up->priv = pair.client;
+	up->action = close_disconnect;
+	KUNIT_ASSERT_EQ(test, kit_post_recv(pair.client, 1), 0);
+	KUNIT_ASSERT_EQ(test, kit_post_recv(pair.client, 2), 0);
+	fake_qp_complete(kit_qp(pair.client), false, 1, IB_WC_SUCCESS);
+	close_expect_both(test, &pair, EV(DISCONNECTED), EV(DISCONNECTED));
+	KUNIT_EXPECT_FALSE(test, up->in_task);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(atomic_read(&up->done) == 2));
+	KUNIT_EXPECT_EQ(test, (int)up->events[1].event_data
+			.dto_completion_event_data.status, DAT_DTO_ERR_FLUSHED);
+}
+
 /* Notes that the old connection leaves while, and just before, the EP is reset. */
 static const struct close_note {
 	const char *name;
@@ -439,6 +466,7 @@ static struct kunit_case kdapl_close_cases[] = {
 	KUNIT_CASE(kdapl_close_qp_fatal),
 	KUNIT_CASE(kdapl_close_by_free),
 	KUNIT_CASE(kdapl_close_events_queued),
+	KUNIT_CASE(kdapl_close_from_softirq),
 	KUNIT_CASE(kdapl_close_busy_cq),
 	KUNIT_CASE_PARAM(kdapl_close_notes_reset, close_note_gen_params),
 	{}

@@ -354,6 +354,56 @@ static void kdapl_close_time_window_behind(struct kunit *test)
 	close_time_window(test, true);
 }
 
+/* A receive of the client that the device has, and an end that flushes it. */
+static struct dat_evd *close_time_flushing(struct kunit *test,
+					   struct kit_pair *pair)
+{
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+
+	kit_pair(test, pair, evd, evd, 4);
+	fake_cm_script.no_connect = true;
+	fake_script.flush = FAKE_FLUSH_MANUAL;
+	KUNIT_ASSERT_EQ(test, kit_post_recv(pair->client, 1), 0);
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(pair->client,
+						DAT_CLOSE_ABRUPT_FLAG), 0);
+	return evd;
+}
+
+/* The device takes its time, and gets it. */
+static void kdapl_close_time_flush(struct kunit *test)
+{
+	struct dat_event event;
+	struct dat_evd *evd;
+	struct kit_pair pair;
+	struct ib_qp *qp;
+
+	kdapl_flush_timeout_ms = FLUSH_MS;
+	evd = close_time_flushing(test, &pair);
+	qp = kit_qp(pair.client);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(fake_qp_state(qp) == IB_QPS_ERR));
+	/* Longer than a consumer is waited for that keeps posting. */
+	msleep(200);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(pair.conn_evd, &event), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
+	fake_qp_flush(qp);
+	kit_expect_end(test, pair.conn_evd, pair.client, EV(DISCONNECTED));
+	close_time_expect(test, evd, 1, DAT_DTO_ERR_FLUSHED);
+	KUNIT_EXPECT_EQ(test, fake_log_count(FAKE_DESTROY_QP, qp), 0U);
+}
+
+/* It never ends: then without the QP. */
+static void kdapl_close_time_flush_over(struct kunit *test)
+{
+	struct dat_evd *evd;
+	struct kit_pair pair;
+
+	kdapl_flush_timeout_ms = SHORT_MS;
+	evd = close_time_flushing(test, &pair);
+	kit_expect_end(test, pair.conn_evd, pair.client, EV(DISCONNECTED));
+	close_time_expect(test, evd, 1, DAT_DTO_ERR_FLUSHED);
+	KUNIT_EXPECT_EQ(test, fake_log_count(FAKE_DESTROY_QP, NULL), 1U);
+}
+
 static struct kunit_case kdapl_close_time_cases[] = {
 	KUNIT_CASE(kdapl_close_time_grace),
 	KUNIT_CASE(kdapl_close_time_grace_over),
@@ -368,6 +418,8 @@ static struct kunit_case kdapl_close_time_cases[] = {
 	KUNIT_CASE(kdapl_close_time_drep_refused),
 	KUNIT_CASE(kdapl_close_time_window),
 	KUNIT_CASE(kdapl_close_time_window_behind),
+	KUNIT_CASE(kdapl_close_time_flush),
+	KUNIT_CASE(kdapl_close_time_flush_over),
 	{}
 };
 
