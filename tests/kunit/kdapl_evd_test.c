@@ -139,8 +139,8 @@ static void kdapl_evd_dequeue_batches(struct kunit *test)
 }
 
 /*
- * Four threads dequeue what one posts: every event once, and each thread sees
- * them in order.
+ * Four threads dequeue what one posts, software events or completions: every
+ * event once, and each thread sees them in order.
  */
 enum { EVD_READERS = 4, EVD_EVENTS = 4000 };
 
@@ -148,11 +148,19 @@ struct evd_reader {
 	struct dat_evd *evd;
 	u8 *seen;
 	atomic_t *total;
-	unsigned int batch;
+	unsigned int batch;	/* 0: one at a time, without an array */
 	bool disorder;
 	bool twice;
 	struct completion done;
 };
+
+static unsigned long evd_tag(const struct dat_event *event)
+{
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT)
+		return event->event_data.dto_completion_event_data.user_cookie
+		       .as_index;
+	return kit_se_tag(event);
+}
 
 static int evd_reader(void *data)
 {
@@ -162,9 +170,12 @@ static int evd_reader(void *data)
 	int i, n;
 
 	while (atomic_read(r->total) < EVD_EVENTS && !kthread_should_stop()) {
-		n = dat_evd_dequeue_batch(r->evd, events, r->batch);
+		if (r->batch)
+			n = dat_evd_dequeue_batch(r->evd, events, r->batch);
+		else
+			n = !dat_evd_dequeue(r->evd, events);
 		for (i = 0; i < n; i++) {
-			tag = kit_se_tag(&events[i]);
+			tag = evd_tag(&events[i]);
 			r->disorder |= tag <= last;
 			last = tag;
 			r->twice |= r->seen[tag - 1]++;
@@ -176,9 +187,21 @@ static int evd_reader(void *data)
 	kthread_complete_and_exit(&r->done, 0);
 }
 
-static void kdapl_evd_four_threads(struct kunit *test)
+/* One event, with a completion of @source if there is one. */
+static bool evd_feed(struct dat_evd *evd, struct kit_source *source,
+		     unsigned long tag)
 {
-	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_SOFTWARE_FLAG);
+	if (!source)
+		return !kit_post_se(evd, tag);
+	if (kit_post_recv(source->ep, tag))
+		return false;
+	kit_source_complete(source);
+	return true;
+}
+
+static void evd_four_threads(struct kunit *test, struct dat_evd *evd,
+			     struct kit_source *source)
+{
 	struct evd_reader *readers;
 	struct task_struct *task;
 	atomic_t total = ATOMIC_INIT(0);
@@ -197,13 +220,13 @@ static void kdapl_evd_four_threads(struct kunit *test)
 		readers[i].evd = evd;
 		readers[i].seen = seen;
 		readers[i].total = &total;
-		readers[i].batch = 1 + i;
+		readers[i].batch = i;
 		init_completion(&readers[i].done);
 		task = kthread_run(evd_reader, &readers[i], "reader/%d", i);
 		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 	}
 	while (tag <= EVD_EVENTS && time_before(jiffies, end)) {
-		if (!kit_post_se(evd, tag))
+		if (evd_feed(evd, source, tag))
 			tag++;
 		else
 			usleep_range(50, 100);
@@ -217,6 +240,22 @@ static void kdapl_evd_four_threads(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, atomic_read(&total), (int)EVD_EVENTS);
 	KUNIT_EXPECT_NULL(test, memchr(seen, 0, EVD_EVENTS));
+}
+
+static void kdapl_evd_four_threads(struct kunit *test)
+{
+	evd_four_threads(test, kit_evd(test, 64, DAT_EVD_SOFTWARE_FLAG), NULL);
+}
+
+/* They poll the CQ, too, each for itself. */
+static void kdapl_evd_four_threads_dto(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	struct kit_source source;
+
+	kit_source(test, &source, evd, 64);
+	evd_four_threads(test, evd, &source);
+	KUNIT_EXPECT_EQ(test, source.completed, (unsigned int)EVD_EVENTS);
 }
 
 /* Growing and shrinking keeps what is queued, in order, wherever it starts. */
@@ -411,6 +450,7 @@ static struct kunit_case kdapl_evd_cases[] = {
 	KUNIT_CASE(kdapl_evd_software_full),
 	KUNIT_CASE(kdapl_evd_dequeue_batches),
 	KUNIT_CASE(kdapl_evd_four_threads),
+	KUNIT_CASE(kdapl_evd_four_threads_dto),
 	KUNIT_CASE(kdapl_evd_resize_keeps),
 	KUNIT_CASE(kdapl_evd_resize_full),
 	KUNIT_CASE(kdapl_evd_resize_cq),
