@@ -261,6 +261,75 @@ static void kdapl_arm_late_callback(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arm_events(c, evd, up), 1U);
 }
 
+/* Whether an upcall has run where the post was made. */
+struct arm_inline {
+	const struct arm_case *c;
+	struct task_struct *poster;
+	bool on_stack;
+	atomic_t events;
+};
+
+static void arm_inline_upcall(struct kit_upcall *up,
+			      const struct dat_event *event, bool more)
+{
+	struct arm_inline *in = up->priv;
+
+	if (in_task() && current == in->poster)
+		in->on_stack = true;
+	if (event) {
+		atomic_inc(&in->events);
+		return;
+	}
+	do {
+		atomic_add(kit_drain(up->evd), &in->events);
+	} while (dat_evd_modify_upcall(up->evd, in->c->policy, DAT_UPCALL_SAME,
+				       DAT_UPCALL_INVOC_NEW) == -EBUSY);
+}
+
+/*
+ * The provider completes requests inside the post, and calls the handler there,
+ * under the lock of the queue: each event is delivered all the same, and no
+ * upcall is made on the poster's stack.
+ */
+static void kdapl_arm_fires_in_post(struct kunit *test)
+{
+	const struct arm_case *c = test->param_value;
+	struct dat_evd *recv = kit_evd(test, ARM_DEPTH, DAT_EVD_DTO_FLAG);
+	struct dat_evd *evd = kit_evd(test, ARM_DEPTH, c->flags);
+	struct arm_inline in = { .c = c, .poster = current };
+	struct kit_upcall *up = kit_upcall(test);
+	struct kit_pair pair;
+	int i;
+
+	up->evd = evd;
+	up->priv = &in;
+	up->action = arm_inline_upcall;
+	kit_pair(test, &pair, recv, evd, ARM_DEPTH / 2);
+	WRITE_ONCE(fake_script.notify, c->notify);
+	fake_script.empty_reports = c->empty_reports;
+	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(evd, c->policy, &up->object,
+						    DAT_UPCALL_INVOC_NEW), 0);
+
+	fake_script.complete = FAKE_INLINE;
+	for (i = 0; i < ARM_STEPS; i++) {
+		KUNIT_ASSERT_EQ(test, kit_post_recv(pair.server, i), 0);
+		KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, i, 0), 0);
+		/* Every other one comes while the run for the last may go on. */
+		if (i % 2)
+			KUNIT_ASSERT_TRUE_MSG(test,
+					      KIT_WAIT(atomic_read(&in.events) ==
+						       i + 1),
+					      "lost: %d of %d",
+					      atomic_read(&in.events), i + 1);
+		KUNIT_EXPECT_EQ(test, kit_drain(recv), 1U);
+	}
+	KUNIT_EXPECT_EQ(test, fake_qp_posted(kit_qp(pair.client), true), 0U);
+	KUNIT_EXPECT_FALSE(test, in.on_stack);
+	/* @in is on this stack: no upcall may come later. */
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_TEARDOWN,
+						    DAT_UPCALL_SAME, 0), 0);
+}
+
 /* A provider that keeps reporting over an empty queue is asked a few times. */
 static void kdapl_arm_reports_over_nothing(struct kunit *test)
 {
@@ -370,6 +439,7 @@ static struct kunit_case kdapl_arm_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_arm_inject_while_enabling, arm_gen_params),
 	KUNIT_CASE_PARAM(kdapl_arm_inject_while_running, arm_gen_params),
 	KUNIT_CASE_PARAM(kdapl_arm_late_callback, arm_gen_params),
+	KUNIT_CASE_PARAM(kdapl_arm_fires_in_post, arm_gen_params),
 	KUNIT_CASE(kdapl_arm_reports_over_nothing),
 	KUNIT_CASE(kdapl_arm_notify_fails),
 	KUNIT_CASE(kdapl_arm_spurious),
