@@ -261,6 +261,50 @@ static void kdapl_cm_reject(struct kunit *test)
 			DAT_EP_STATE_DISCONNECTED);
 }
 
+/*
+ * A reject with more private data than there is room for: the request is as
+ * before, and the most that there is room for arrives.
+ */
+static void cm_reject_size(struct kunit *test, int most)
+{
+	struct dat_evd *evd = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
+	struct dat_evd *cr_evd = kit_evd(test, 4, DAT_EVD_CR_FLAG);
+	struct dat_ep *client = kit_ep(test, NULL, NULL, evd, 0);
+	struct dat_connection_event_data *data;
+	struct dat_event event;
+	struct dat_psp *psp;
+	struct dat_cr *cr;
+	u8 *pdata;
+
+	pdata = kunit_kzalloc(test, most + 1, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, pdata);
+	memset(pdata, 0x5a, most + 1);
+	KUNIT_ASSERT_EQ(test, dat_psp_create(to_kit(test)->ia, 4010, cr_evd, 0,
+					     &psp), 0);
+	KUNIT_ASSERT_EQ(test, kit_connect(client, 4010), 0);
+	event = KIT_EXPECT_EVENT(test, cr_evd, DAT_CONNECTION_REQUEST_EVENT);
+	cr = event.event_data.cr_arrival_event_data.cr_handle;
+	KUNIT_EXPECT_EQ(test, dat_cr_reject(cr, most + 1, pdata), -EINVAL);
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_REJECT), 0U);
+
+	KUNIT_EXPECT_EQ(test, dat_cr_reject(cr, most, pdata), 0);
+	event = KIT_EXPECT_EVENT(test, evd, EV(PEER_REJECTED));
+	data = &event.event_data.connect_event_data;
+	KUNIT_ASSERT_GE(test, data->private_data_size, most);
+	KUNIT_EXPECT_EQ(test, memcmp(data->private_data, pdata, most), 0);
+}
+
+static void kdapl_cm_reject_too_long(struct kunit *test)
+{
+	cm_reject_size(test, 56);
+}
+
+static void kdapl_cm_reject_too_long_iwarp(struct kunit *test)
+{
+	kit_replug(test, FAKE_PROTO_IWARP);
+	cm_reject_size(test, 247);
+}
+
 /* An RSP takes one request; a reject gives the EP back. */
 static void kdapl_cm_rsp(struct kunit *test)
 {
@@ -400,6 +444,8 @@ static struct kunit_case kdapl_cm_cases[] = {
 	KUNIT_CASE(kdapl_cm_nobody_listens),
 	KUNIT_CASE(kdapl_cm_private_data),
 	KUNIT_CASE(kdapl_cm_reject),
+	KUNIT_CASE(kdapl_cm_reject_too_long),
+	KUNIT_CASE(kdapl_cm_reject_too_long_iwarp),
 	KUNIT_CASE(kdapl_cm_rsp),
 	KUNIT_CASE(kdapl_cm_qp_attributes),
 	KUNIT_CASE(kdapl_cm_dup_connect),
@@ -412,7 +458,7 @@ static struct kunit_case kdapl_cm_cases[] = {
 static struct kunit_suite kdapl_cm_suite = {
 	.name = "kdapl_cm",
 	.init = kit_init,
-	.exit = kit_exit,
+	.exit = kit_exit_replug,
 	.test_cases = kdapl_cm_cases,
 };
 
