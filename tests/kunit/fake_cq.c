@@ -105,6 +105,25 @@ void fake_cq_stray(struct ib_cq *ibcq)
 EXPORT_SYMBOL_GPL(fake_cq_stray);
 
 /*
+ * As from an interrupt in that a grace period waits for it. Not for ever, in
+ * case that whoever is to let it go cannot go on without this CPU.
+ */
+void fake_cq_stray_held(struct ib_cq *ibcq, struct fake_held *held)
+{
+	ib_comp_handler handler = ibcq->comp_handler;
+	void *context = ibcq->cq_context;
+	unsigned long end = jiffies + HZ;
+
+	rcu_read_lock();
+	WRITE_ONCE(held->inside, true);
+	while (READ_ONCE(held->hold) && time_before(jiffies, end))
+		cpu_relax();
+	handler(ibcq, context);
+	rcu_read_unlock();
+}
+EXPORT_SYMBOL_GPL(fake_cq_stray_held);
+
+/*
  * The producer gets round to looking at the notify flag, which it then clears
  * (rxe does so outside its lock): a later arm may be what it finds there.
  */

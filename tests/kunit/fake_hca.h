@@ -2,11 +2,13 @@
 /*
  * An ib_device without hardware, and a connection manager without a network.
  *
- * fake_hca.ko registers one device, "fake0", with one port whose addresses are
- * FAKE_IP4 and FAKE_IP6. A suite scripts how it behaves: what req_notify does,
- * who completes work requests and where, which verb fails, and what happens
- * between any two steps of the code under test (hooks). Everything the suites
- * set goes back to its default with fake_hca_reset().
+ * fake_hca.ko registers one device, "fake0", with two ports. The addresses of the
+ * first are FAKE_IP4 and FAKE_IP6; the second has none, unless
+ * fake_cm_script.second_port says that FAKE_IP6 is its. A suite scripts how the
+ * device behaves: what req_notify does, who completes work requests and where,
+ * which verb fails, and what happens between any two steps of the code under test
+ * (hooks). Everything the suites set goes back to its default with
+ * fake_hca_reset().
  */
 #ifndef _FAKE_HCA_H
 #define _FAKE_HCA_H
@@ -18,7 +20,9 @@
 #define FAKE_IP4_TEXT	"198.51.100.1"
 /* 2001:db8::1, for documentation */
 #define FAKE_IP6	{ { .u6_addr8 = { 0x20, 0x01, 0x0d, 0xb8, [15] = 1 } } }
+#define FAKE_IP6_TEXT	"2001:db8::1"
 #define FAKE_NETDEV	"fakehca"
+#define FAKE_PORTS	2
 
 enum fake_verb {
 	FAKE_ANY,		/* fail_nth only: whichever comes n-th */
@@ -163,6 +167,19 @@ unsigned int fake_log_polled(const struct ib_cq *cq, unsigned int before);
 /* Completion queues */
 bool fake_cq_push(struct ib_cq *cq, const struct ib_wc *wc);
 void fake_cq_stray(struct ib_cq *cq);
+
+/**
+ * struct fake_held - a callback that is held in front of its handler
+ * @hold: as long as it is set
+ * @inside: the callback has begun
+ */
+struct fake_held {
+	bool hold;
+	bool inside;
+};
+
+/* A stray callback that the destruction of its CQ does not wait for. */
+void fake_cq_stray_held(struct ib_cq *cq, struct fake_held *held);
 void fake_cq_late(struct ib_cq *cq);
 bool fake_cq_armed(struct ib_cq *cq);
 unsigned int fake_cq_waiting(struct ib_cq *cq);

@@ -189,10 +189,14 @@ static void kdapl_wakeup_faults_endless_completions(struct kunit *test)
 
 enum { FAULT_ROUNDS = 60 };
 
-/* An EVD is freed while a callback is on its way. */
+/*
+ * An EVD is freed while a callback is on its way: the device has begun it on
+ * another CPU, and its destroy does not wait for that one. So it reaches kdapl
+ * when dat_evd_free() has returned, and schedules a run, or none.
+ */
 struct fault_stray {
 	struct ib_cq *cq;
-	struct completion go;
+	struct fake_held held;
 	struct completion done;
 };
 
@@ -200,8 +204,7 @@ static int fault_stray(void *data)
 {
 	struct fault_stray *s = data;
 
-	wait_for_completion(&s->go);
-	fake_cq_stray(s->cq);
+	fake_cq_stray_held(s->cq, &s->held);
 	kthread_complete_and_exit(&s->done, 0);
 }
 
@@ -220,18 +223,27 @@ static void kdapl_wakeup_faults_evd_freed_under_callback(struct kunit *test)
 				 DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG,
 				 DAT_UPCALL_SINGLE_INSTANCE, up);
 		s->cq = kit_cq(evd);
-		init_completion(&s->go);
+		memset(&s->held, 0, sizeof(s->held));
+		s->held.hold = true;
 		init_completion(&s->done);
 		task = kthread_create(fault_stray, s, "stray");
 		KUNIT_ASSERT_FALSE(test, IS_ERR(task));
 		kthread_bind(task, num_online_cpus() - 1);
 		wake_up_process(task);
-		complete(&s->go);
 		/* The CQ must be there for the callback: wait for that much. */
+		KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(s->held.inside)));
+		/* Half of them with the free over, half in the midst of it. */
+		if (i / 2 % 2)
+			WRITE_ONCE(s->held.hold, false);
+		KUNIT_EXPECT_EQ(test, dat_evd_free(evd), 0);
+		if (READ_ONCE(s->held.hold)) {
+			/* As long as a free that does not wait would take. */
+			KIT_SETTLE();
+			WRITE_ONCE(s->held.hold, false);
+		}
 		KUNIT_ASSERT_TRUE(test,
 				  !!wait_for_completion_timeout(&s->done,
 								KIT_PATIENCE));
-		KUNIT_EXPECT_EQ(test, dat_evd_free(evd), 0);
 		KUNIT_EXPECT_EQ(test, atomic_read(&up->calls), 0);
 	}
 }
