@@ -40,6 +40,7 @@ struct fake_cm_record {
  * @no_resolve: resolve_addr and resolve_route cause no event
  * @no_connect: connect, accept, reject and disconnect cause none
  * @no_drep: a disconnect reaches the peer, its answer does not come back
+ * @second_port: FAKE_IP6 is an address of the second port
  * @destroy_us: so long at least sleeps whoever destroys an id
  * @hold_connect: whoever connects an id stays inside while it is set, as siw does
  *	until TCP has an answer
@@ -48,6 +49,7 @@ struct fake_cm_script {
 	bool no_resolve;
 	bool no_connect;
 	bool no_drep;
+	bool second_port;
 	unsigned int destroy_us;
 	bool hold_connect;
 };

@@ -110,7 +110,8 @@ static int cm_take_source(struct fake_id *id, const struct sockaddr *addr)
 	}
 	if (!ret && !cm_is_any(addr)) {
 		id->id.device = ibdev;
-		id->id.port_num = 1;
+		id->id.port_num = fake_cm_script.second_port &&
+				  addr->sa_family == AF_INET6 ? 2 : 1;
 	}
 	spin_unlock_irqrestore(&fake_cm_lock, flags);
 	return ret;

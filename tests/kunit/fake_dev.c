@@ -166,13 +166,14 @@ static const struct ib_device_ops fake_ops = {
 int fake_hca_plug(enum fake_proto proto)
 {
 	struct fake_hca *hca;
-	int ret;
+	int ret = 0;
+	u32 port;
 
 	hca = ib_alloc_device(fake_hca, ibdev);
 	if (!hca)
 		return -ENOMEM;
 	hca->proto = proto;
-	hca->ibdev.phys_port_cnt = 1;
+	hca->ibdev.phys_port_cnt = FAKE_PORTS;
 	hca->ibdev.num_comp_vectors = 4;
 	hca->ibdev.node_type = proto == FAKE_PROTO_IWARP ? RDMA_NODE_RNIC :
 							   RDMA_NODE_IB_CA;
@@ -182,8 +183,10 @@ int fake_hca_plug(enum fake_proto proto)
 	ib_set_device_ops(&hca->ibdev, &fake_ops);
 	fake_hca = hca;
 	/* ib_core looks there for the state of an iWARP port. */
-	ret = proto == FAKE_PROTO_IWARP ?
-	      ib_device_set_netdev(&hca->ibdev, fake_netdev, 1) : 0;
+	if (proto == FAKE_PROTO_IWARP)
+		for (port = 1; port <= FAKE_PORTS && !ret; port++)
+			ret = ib_device_set_netdev(&hca->ibdev, fake_netdev,
+						   port);
 	if (!ret)
 		ret = ib_register_device(&hca->ibdev, FAKE_NAME, NULL);
 	if (ret) {

@@ -300,6 +300,45 @@ static void kdapl_attr_unsupported(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, answers[i], -EOPNOTSUPP);
 }
 
+/* A further port has a name of its own, and is found by its address, too. */
+static void kdapl_attr_second_port(struct kunit *test)
+{
+	static const char * const names[] = { FAKE_NAME ":2", FAKE_IP6_TEXT };
+	struct dat_provider_info infos[2] = {}, *list[] = { infos, infos + 1 };
+	struct dat_evd *async;
+	struct dat_ia *ia;
+	unsigned int i;
+	int n;
+
+	/* As long as no address is its, it is no adapter. */
+	KUNIT_EXPECT_EQ(test, dat_registry_list_providers(2, &n, list), 0);
+	KUNIT_EXPECT_EQ(test, n, 1);
+	fake_cm_script.second_port = true;
+	KUNIT_EXPECT_EQ(test, dat_registry_list_providers(2, &n, list), 0);
+	KUNIT_EXPECT_EQ(test, n, 2);
+	KUNIT_EXPECT_STREQ(test, infos[0].ia_name, FAKE_NAME);
+	KUNIT_EXPECT_STREQ(test, infos[1].ia_name, FAKE_NAME ":2");
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		async = NULL;
+		KUNIT_ASSERT_EQ(test, dat_ia_open(names[i], 8, &async, &ia), 0);
+		KUNIT_EXPECT_STREQ(test, ia->name, FAKE_NAME ":2");
+		KUNIT_EXPECT_EQ(test, (int)ia->port, 2);
+		KUNIT_EXPECT_EQ(test, (int)ia->addr.ss_family, AF_INET6);
+		/* It hears of its own port only. */
+		fake_hca_event(IB_EVENT_PORT_ERR);
+		KIT_EXPECT_EVENT(test, to_kit(test)->async,
+				 DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+		KUNIT_EXPECT_EQ(test, kit_drain(async), 0U);
+		KUNIT_EXPECT_EQ(test, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG),
+				0);
+	}
+	async = NULL;
+	KUNIT_ASSERT_EQ(test, dat_ia_open(FAKE_NAME, 8, &async, &ia), 0);
+	KUNIT_EXPECT_EQ(test, (int)ia->port, 1);
+	KUNIT_EXPECT_EQ(test, dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG), 0);
+}
+
 static struct kunit_case kdapl_attr_cases[] = {
 	KUNIT_CASE(kdapl_attr_limits),
 	KUNIT_CASE(kdapl_attr_transports),
@@ -308,6 +347,7 @@ static struct kunit_case kdapl_attr_cases[] = {
 	KUNIT_CASE(kdapl_attr_open_query),
 	KUNIT_CASE(kdapl_attr_counters),
 	KUNIT_CASE(kdapl_attr_unsupported),
+	KUNIT_CASE(kdapl_attr_second_port),
 	{}
 };
 
