@@ -6,8 +6,9 @@
 # load: kdapl kdapl_rping
 #
 # An IA belongs to the network namespace that has its address: who opens it from
-# another one does not find it. rxe of 6.1 has no traffic outside of the initial
-# namespace, so pings between two of them are siw's part.
+# another one does not find it, and it stays as long as the IA is open. rxe of 6.1
+# has no traffic outside of the initial namespace, so pings between two of them are
+# siw's part.
 
 . /lib/kdapl/lib.sh
 . /scenarios/rping.sh
@@ -58,6 +59,27 @@ else
 	skip "pings between two namespaces" "rxe of 6.1 has no traffic outside of the initial one"
 fi
 
-$far rdma link delete "${TRANSPORT}1"
+if [ "$TRANSPORT" = siw ]; then
+	# It makes the sockets of a thread of the kernel in the initial namespace: no
+	# server of ours can be in another one.
+	$far rdma link delete "${TRANSPORT}1"
+	umount /tmp/debug
+	ip netns del far
+	exit
+fi
+
+step "the namespace loses its name, with an IA open in it"
+if far_krping server name=far addr=$IP1; then
+	ok "the far address is an IA again"
+else
+	not_ok "the far address is an IA again" "$(cat /tmp/error)"
+fi
+need listening 7174
 umount /tmp/debug
-ip netns del far
+need ip netns del far
+sleep 2
+check "it is still there" test -d /sys/class/net/$NET0
+check "and so is its server" listening 7174
+krping remove far
+check "it goes with its last IA" wait_until "[ ! -d /sys/class/net/$NET0 ]" 30
+check "and its device with it" wait_until "[ ! -d /sys/class/infiniband/${TRANSPORT}1 ]" 10

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
-# unproven: siw
+# unproven: rxe siw
 # timeout: 600
 # load: kdapl kdapl_rping
 #
