@@ -19,29 +19,14 @@ enum {
 	FLUSH_MS = 40 * MSEC_PER_SEC,	/* the same, but kit_exit() waits for it */
 };
 
-static struct {
-	unsigned int disconnect;
-	unsigned int grace;
-	unsigned int flush;
-} close_time_saved;
-
 static int close_time_init(struct kunit *test)
 {
-	close_time_saved.disconnect = kdapl_disconnect_timeout_ms;
-	close_time_saved.grace = kdapl_drep_grace_ms;
-	close_time_saved.flush = kdapl_flush_timeout_ms;
+	int ret = kit_init(test);
+
 	kdapl_disconnect_timeout_ms = LONG_MS;
 	kdapl_drep_grace_ms = LONG_MS;
 	kdapl_flush_timeout_ms = LONG_MS;
-	return kit_init(test);
-}
-
-static void close_time_exit(struct kunit *test)
-{
-	kit_exit(test);
-	kdapl_disconnect_timeout_ms = close_time_saved.disconnect;
-	kdapl_drep_grace_ms = close_time_saved.grace;
-	kdapl_flush_timeout_ms = close_time_saved.flush;
+	return ret;
 }
 
 /* Connected, with a send that the device has; from here on the CM is the test's. */
@@ -426,7 +411,7 @@ static struct kunit_case kdapl_close_time_cases[] = {
 static struct kunit_suite kdapl_close_time_suite = {
 	.name = "kdapl_close_time",
 	.init = close_time_init,
-	.exit = close_time_exit,
+	.exit = kit_exit,
 	.test_cases = kdapl_close_time_cases,
 };
 

@@ -365,25 +365,13 @@ static void kdapl_paths(struct kunit *test)
 	walk_run(test, test->param_value, p);
 }
 
-static struct {
-	unsigned int disconnect;
-	unsigned int grace;
-} path_saved;
-
 static int path_init(struct kunit *test)
 {
-	path_saved.disconnect = kdapl_disconnect_timeout_ms;
-	path_saved.grace = kdapl_drep_grace_ms;
+	int ret = kit_init(test);
+
 	kdapl_disconnect_timeout_ms = PATH_DEADLINE_MS;
 	kdapl_drep_grace_ms = PATH_DEADLINE_MS;
-	return kit_init(test);
-}
-
-static void path_exit(struct kunit *test)
-{
-	kit_exit(test);
-	kdapl_disconnect_timeout_ms = path_saved.disconnect;
-	kdapl_drep_grace_ms = path_saved.grace;
+	return ret;
 }
 
 static struct kunit_case kdapl_paths_cases[] = {
@@ -394,7 +382,7 @@ static struct kunit_case kdapl_paths_cases[] = {
 static struct kunit_suite kdapl_paths_suite = {
 	.name = "kdapl_paths",
 	.init = path_init,
-	.exit = path_exit,
+	.exit = kit_exit,
 	.suite_exit = walk_report,
 	.test_cases = kdapl_paths_cases,
 };

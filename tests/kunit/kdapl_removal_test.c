@@ -16,29 +16,6 @@
 /* Of a close, by itself: beyond KIT_PATIENCE. */
 #define REMOVAL_CLOSE_MS	(40 * MSEC_PER_SEC)
 
-static struct {
-	unsigned int disconnect;
-	unsigned int grace;
-	unsigned int flush;
-} removal_saved;
-
-static int removal_init(struct kunit *test)
-{
-	removal_saved.disconnect = kdapl_disconnect_timeout_ms;
-	removal_saved.grace = kdapl_drep_grace_ms;
-	removal_saved.flush = kdapl_flush_timeout_ms;
-	return kit_init(test);
-}
-
-static void removal_exit(struct kunit *test)
-{
-	/* Whatever happened, the next suite finds an InfiniBand device. */
-	kit_exit_replug(test);
-	kdapl_disconnect_timeout_ms = removal_saved.disconnect;
-	kdapl_drep_grace_ms = removal_saved.grace;
-	kdapl_flush_timeout_ms = removal_saved.flush;
-}
-
 struct removal_seen {
 	unsigned int flushed;
 	unsigned int broken;
@@ -391,8 +368,8 @@ static struct kunit_case kdapl_removal_cases[] = {
 
 static struct kunit_suite kdapl_removal_suite = {
 	.name = "kdapl_removal",
-	.init = removal_init,
-	.exit = removal_exit,
+	.init = kit_init,
+	.exit = kit_exit_replug,
 	.test_cases = kdapl_removal_cases,
 };
 

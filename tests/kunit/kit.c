@@ -4,6 +4,7 @@
 
 #include "../../drivers/kdapl/ep.h"
 #include "../../drivers/kdapl/evd.h"
+#include "../../drivers/kdapl/main.h"
 #include "kit.h"
 
 int kit_init(struct kunit *test)
@@ -13,6 +14,9 @@ int kit_init(struct kunit *test)
 	kit = kunit_kzalloc(test, sizeof(*kit), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, kit);
 	kit->test = test;
+	kit->disconnect_ms = kdapl_disconnect_timeout_ms;
+	kit->grace_ms = kdapl_drep_grace_ms;
+	kit->flush_ms = kdapl_flush_timeout_ms;
 	test->priv = kit;
 	fake_hca_reset();
 	kit->live = fake_hca_live_total();
@@ -60,6 +64,9 @@ void kit_exit(struct kunit *test)
 	kit_close(kit);
 	KUNIT_EXPECT_TRUE(test, KIT_WAIT(fake_hca_live_total() == kit->live));
 	KUNIT_EXPECT_EQ(test, fake_qp_overflows(), 0U);
+	kdapl_disconnect_timeout_ms = kit->disconnect_ms;
+	kdapl_drep_grace_ms = kit->grace_ms;
+	kdapl_flush_timeout_ms = kit->flush_ms;
 }
 EXPORT_SYMBOL_GPL(kit_exit);
 

@@ -47,9 +47,13 @@ struct kit {
 	struct dat_evd *async;
 	struct dat_pz *pz;
 	int live;		/* objects before the test */
+	unsigned int disconnect_ms;	/* of a close, before the test: for kit_exit() */
+	unsigned int grace_ms;
+	unsigned int flush_ms;
 	enum dat_completion_flags ep_flags;	/* of both directions of new EPs */
 };
 
+/* Between the two a test may change how long the steps of a close may take. */
 int kit_init(struct kunit *test);
 void kit_exit(struct kunit *test);
 /* Whatever the test has plugged, the next one finds an InfiniBand device. */
