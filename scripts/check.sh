@@ -105,7 +105,7 @@ built()
 }
 
 # The tree of make bench, where a file with a warning makes no object (strict): what
-# is there needs no second look but sparse's.
+# is there needs no second look but sparse's. In .ci/run it is that of make, too.
 compile_release()
 {
 	local name='release build: W=1 and sparse' log=$work/check-release.log rc=0
@@ -113,7 +113,7 @@ compile_release()
 	wanted "$name" || return 0
 	step 1200 "$log" "" scripts/build-modules release "$kdir" "${strict[@]}" C=2 \
 		CONFIG_KDAPL_BENCH=m 2>"$work/err" || rc=1
-	built "$name" "$log" "$build/release/src" $rc
+	built "$name" "$log" "$top" $rc
 }
 
 # The same with the tree of make test.
@@ -204,7 +204,7 @@ compile_i386()
 
 check_exports()
 {
-	local name='exports' symvers=$build/release/src/Module.symvers
+	local name='exports' symvers=$top/Module.symvers
 
 	wanted "$name" || return 0
 	: >"$work/complaints"
@@ -229,7 +229,7 @@ check_exports()
 # Documentation/api.rst against exports, headers, tests and errno.c.
 check_api()
 {
-	local name='table of the API' symvers=$build/release/src/Module.symvers
+	local name='table of the API' symvers=$top/Module.symvers
 
 	wanted "$name" || return 0
 	if [[ -s $symvers ]]; then
