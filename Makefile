@@ -6,7 +6,7 @@ KDIR ?= $(shell scripts/kdir)
 VERSION := $(shell sed -n 's/^PACKAGE_VERSION="\(.*\)"/\1/p' dkms.conf)
 INSTALL_MOD_DIR ?= updates
 
-export TEST_KERNEL ONLY JOBS V ACCEL MEM SMP KERNEL_VARIANT KERNEL_ARGS BOOT_LIMIT SILENCE_LIMIT RUN_LIMIT BOOTS PROFILE MINUTES SEED TRANSPORT
+export TEST_KERNEL ONLY JOBS V ACCEL CPU_MODEL MEM SMP KERNEL_VARIANT KERNEL_ARGS BOOT_LIMIT SILENCE_LIMIT RUN_LIMIT BOOTS PROFILE MINUTES SEED TRANSPORT
 
 .PHONY: modules modules_install clean run shell test stress coverage bench model check dkms-install help check-kdir
 

@@ -12,6 +12,10 @@ SMP=${SMP:-2}
 # step, and reads the HPET instead, which is a device: emulation stops for each
 # look at the clock. They are in step: they are the host's.
 CLOCK=${CLOCK-tsc=reliable}
+# What costs emulation more than it gives: strings are moved a byte at a time with
+# `erms`, each copy from or to user space ends a block of translated code with `smap`,
+# and the state of AVX is copied at each switch.
+CPU_MODEL=${CPU_MODEL:-max,-erms,-smap,-smep,-pku,-la57,-avx,-avx2,-xsave}
 
 # pick_kernel <kernel>: Debian's own kernel (`stock`), or a variant of the test
 # kernel (tests/vm/config/), which is built first. Sets kdir, what modules are built
@@ -50,7 +54,7 @@ pick_kernel()
 qemu_args()
 {
 	qemu=("$QEMU" -nodefaults -no-user-config -display none -nic none -no-reboot
-		-accel "$ACCEL" -cpu max -smp "$SMP" -m "$MEM"
+		-accel "$ACCEL" -cpu "$CPU_MODEL" -smp "$SMP" -m "$MEM"
 		-kernel "$1" -initrd "$2"
 		# A panic ends the machine, and an oops is a panic.
 		-append "console=ttyS0 panic=-1 oops=panic loglevel=${LOGLEVEL:-6} \
