@@ -1,4 +1,5 @@
 # transports: rxe siw
+# cpus: 1
 # timeout: 60
 # setup: veth
 #

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
+# cpus: 1
 # timeout: 300
 # load: kdapl kdapl_vmtest
 #

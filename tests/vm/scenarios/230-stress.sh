@@ -2,6 +2,7 @@
 # shellcheck shell=dash
 # transports: rxe siw
 # unproven: siw
+# long: yes
 # timeout: 600
 # load: none
 #
