@@ -20,6 +20,7 @@
 enum {
 	STRESS_SAY_MAX = 60,
 	STRESS_JOIN_MS = 120000,
+	STRESS_MANY_GAPS = 20,
 };
 
 static const char * const count_names[STRESS_COUNTS] = {
@@ -45,6 +46,9 @@ static const char * const count_names[STRESS_COUNTS] = {
 	[STRESS_RECEIVE] = "receive",
 	[STRESS_READ] = "read",
 	[STRESS_WRITE] = "write",
+	[STRESS_ATOMIC] = "atomic",
+	[STRESS_SUPPRESSED] = "suppressed",
+	[STRESS_SRQ] = "srq",
 	[STRESS_LMR] = "lmr",
 	[STRESS_FMR] = "fmr",
 	[STRESS_POOL] = "pool",
@@ -134,6 +138,21 @@ static void watch(struct stress *s)
 	}
 }
 
+/* Whether this kind of thing can be asked for, of these devices, in this time. */
+static bool due(const struct stress *s, enum stress_count what)
+{
+	switch (what) {
+	case STRESS_ATOMIC:
+		return s->atomics;
+	case STRESS_REMOVAL:
+	case STRESS_BROKEN:
+	case STRESS_ORPHAN:
+		return s->long_enough;
+	default:
+		return true;
+	}
+}
+
 /* Each kind of thing must have happened, or the run has shown nothing. */
 static int missing(struct stress *s, bool say)
 {
@@ -143,12 +162,14 @@ static int missing(struct stress *s, bool say)
 		STRESS_GRACEFUL, STRESS_ABRUPT, STRESS_FREE, STRESS_RESET,
 		STRESS_RECEIVE, STRESS_READ, STRESS_WRITE, STRESS_LMR,
 		STRESS_FMR, STRESS_POOL, STRESS_RMR, STRESS_VERIFIED,
-		STRESS_FLUSHED, STRESS_WAKEUP,
+		STRESS_FLUSHED, STRESS_WAKEUP, STRESS_ATOMIC,
+		STRESS_SUPPRESSED, STRESS_SRQ, STRESS_REMOVAL, STRESS_BROKEN,
+		STRESS_ORPHAN,
 	};
 	int i, n = 0;
 
 	for (i = 0; i < ARRAY_SIZE(must); i++) {
-		if (atomic64_read(&s->count[must[i]]))
+		if (!due(s, must[i]) || atomic64_read(&s->count[must[i]]))
 			continue;
 		if (say)
 			vmtest_say(s->t, "not once: %s",
@@ -278,6 +299,7 @@ static bool parse(struct vmtest *t, struct stress *s)
 	s->fault = parse_fault(fault);
 	vmtest_arg_text(t, "transport", "rxe", transport, sizeof(transport));
 	s->transport = strcmp(transport, "siw") ? "rxe" : "siw";
+	s->atomics = strcmp(transport, "siw");
 	s->next_removal = jiffies + s->removal_gap;
 	mutex_init(&s->say_lock);
 	mutex_init(&s->remover);
@@ -330,6 +352,8 @@ void vmtest_stress(struct vmtest *t)
 
 	end = jiffies + vmtest_arg(t, "seconds", 10) * HZ;
 	limit = end + vmtest_arg(t, "more", 0) * HZ;
+	s->long_enough = time_after(limit, jiffies + STRESS_MANY_GAPS *
+						   s->removal_gap);
 	if (start(s))
 		while (!over(s, end, limit)) {
 			msleep(50);

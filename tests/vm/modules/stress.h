@@ -10,6 +10,7 @@
 #define _VMTEST_STRESS_H
 
 #include <linux/atomic.h>
+#include <linux/bitmap.h>
 #include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
@@ -32,6 +33,12 @@ enum {
 	STRESS_DEPTH = 12,	/* requests, and receives, of an EP */
 	STRESS_MSG = 256,	/* bytes of a message at most */
 	STRESS_AREA = 8192,	/* bytes shown, and room to read them into */
+	STRESS_ATOMIC_SIZE = 8,
+	/* Of a connection: messages, what it reads, what an atomic operation answers. */
+	STRESS_CONN_BUF = 2 * STRESS_DEPTH * STRESS_MSG + STRESS_AREA +
+			  STRESS_ATOMIC_SIZE,
+	STRESS_SRQ_DEPTH = 48,	/* receives of the SRQ of an IA */
+	STRESS_REQS = 64,	/* requests not known to be done, at most */
 };
 
 /* What is counted. */
@@ -58,6 +65,9 @@ enum stress_count {
 	STRESS_RECEIVE,
 	STRESS_READ,
 	STRESS_WRITE,
+	STRESS_ATOMIC,
+	STRESS_SUPPRESSED,
+	STRESS_SRQ,
 	STRESS_LMR,
 	STRESS_FMR,
 	STRESS_POOL,
@@ -115,6 +125,7 @@ struct stress_shown {
 	u8 seed;
 	u64 addr;
 	u32 rkey;
+	bool atomic;		/* with the right to do that */
 	bool registered;
 	unsigned long since;	/* the peer was told */
 	struct dat_lmr *lmr;	/* SHOW_LMR: as long as it is shown */
@@ -125,13 +136,15 @@ struct stress_shown {
 	struct dat_fmr *mapped;
 };
 
-/* What the peer has shown us: read it, check it, write it, say so. */
+/* What the peer has shown us: read it, check it, write it, change a number, say so. */
 enum stress_job_state {
 	JOB_NONE,
 	JOB_READ_DUE,
 	JOB_READING,
 	JOB_WRITE_DUE,
 	JOB_WRITING,
+	JOB_ATOMIC_DUE,
+	JOB_ATOMIC,
 	JOB_ANSWER_DUE,
 };
 
@@ -141,12 +154,28 @@ struct stress_job {
 	u32 rkey;
 	u32 size;
 	u8 seed;
+	bool atomic;		/* may be */
+	bool changed;		/* is */
+	u32 at;			/* the number that was changed */
+	u64 number;		/* what it is now */
+};
+
+struct stress_req {
+	u8 kind;
+	u8 slot;		/* KIND_SEND: of the buffer */
+	bool suppressed;
 };
 
 /**
  * struct stress_conn - an EP and what goes on with it
+ * @srq: it receives from the SRQ of its IA
  * @gen: in the cookie of each request: those of the EP before do not count
- * @req_posted: requests for which an event is owed; @req_done: those that came
+ * @req_posted: requests; @req_done: those known to be done, in this order
+ * @req: those between the two
+ * @failed: a request has, so nothing behind it succeeds
+ * @prove: somebody waits for a suppressed request: another one is to follow
+ * @pooled: the pool has posted requests of its own, and may do so again
+ * @old: what an atomic operation must answer
  * @seq_out: of the next message; @seq_in: of the one that must come next
  * @slots: parts of the buffer that a send has
  * @until: when somebody's patience with the state ends
@@ -155,9 +184,15 @@ struct stress_conn {
 	struct stress_end *end;
 	struct dat_ep *ep;
 	enum stress_state state;
+	bool srq;
 	u32 gen;
 	u32 req_posted;
 	u32 req_done;
+	struct stress_req req[STRESS_REQS];
+	bool failed;
+	bool prove;
+	bool pooled;
+	u64 old;
 	u32 recv_posted;
 	u32 recv_done;
 	u32 seq_out;
@@ -186,17 +221,28 @@ struct stress_evd {
 /**
  * struct stress_end - one opening of an IA
  * @node: in the list of orphans
+ * @serial: of the opening, in the cookies of the SRQ
  * @gone: its device is
+ * @pool_atomic: what the pool maps is shown with the right to change it at once
+ * @srq_posted: its buffers, from the post to the event
+ * @srq_taken: those whose events went along with an EP
+ * @srq_armed: so often we have asked for an event
  */
 struct stress_end {
 	struct list_head node;
 	struct stress_worker *w;
 	int dev;
+	u32 serial;
 	bool gone;
 	struct dat_ia *ia;
 	struct dat_pz *pz;
 	struct dat_psp *psp;
 	struct dat_fmr_pool *pool;
+	bool pool_atomic;
+	struct dat_srq *srq;
+	DECLARE_BITMAP(srq_posted, STRESS_SRQ_DEPTH);
+	int srq_taken;
+	int srq_armed;
 	struct stress_evd evd[EVDS];
 	u8 *buf;
 	struct dat_lmr *lmr;
@@ -221,6 +267,7 @@ struct stress_worker {
 	struct stress_end *end[2];
 	struct list_head orphans;
 	int num_orphans;
+	u32 opened;
 	struct dat_event event;
 };
 
@@ -228,6 +275,8 @@ struct stress_worker {
  * struct stress - one run
  * @removals: it ends when so many are over (0: by time only)
  * @removal_gap: jiffies between two of them at least
+ * @atomics: the devices have them
+ * @long_enough: for removals, and all that comes of them, to be sure to happen
  * @stuck_ms: no call may take longer
  * @owed_ms: no event of kdapl's may take longer
  * @registering: memory that is just being registered or hidden
@@ -245,6 +294,8 @@ struct stress {
 	atomic_t faulted;
 	bool stop;
 	const char *transport;
+	bool atomics;
+	bool long_enough;
 	struct sockaddr_storage addr[2];
 	char addr_text[2][64];
 	struct stress_worker *workers;
@@ -308,7 +359,7 @@ void stress_conn_reset(struct stress_conn *conn);
 /* Deadlines, and what is due. */
 void stress_conn_look(struct stress_conn *conn);
 /* Whether something is owed that needs nobody's action. */
-bool stress_conn_owed(const struct stress_conn *conn);
+bool stress_conn_owed(struct stress_conn *conn);
 bool stress_drain_evd(struct stress_end *end, int which);
 bool stress_drain(struct stress_end *end);
 void stress_check_gone(struct stress_end *end);
@@ -318,21 +369,45 @@ bool stress_may_fail(struct stress_conn *conn, const char *call, int ret);
 /* stress_msg.c */
 u64 stress_cookie(struct stress_conn *conn, int kind, int slot);
 bool stress_post_recv(struct stress_conn *conn, int slot);
-bool stress_send_plain(struct stress_conn *conn);
+bool stress_send_plain(struct stress_conn *conn, bool may_suppress);
 bool stress_send_show(struct stress_conn *conn);
 void stress_dto(struct stress_end *end, const struct dat_event *event);
 void stress_job_look(struct stress_conn *conn);
+void stress_received(struct stress_conn *conn, u8 *buf, u32 length);
+void stress_req_over(struct stress_conn *conn, const struct stress_req *req,
+		     bool success);
+
+/* stress_req.c */
+bool stress_req_room(const struct stress_conn *conn);
+union dat_context stress_req_cookie(struct stress_conn *conn, int kind);
+void stress_req_posted(struct stress_conn *conn, int kind, int slot,
+		       bool suppressed);
+void stress_req_refused(struct stress_conn *conn, const char *call, int ret);
+u32 stress_req_owed(struct stress_conn *conn);
+void stress_req_event(struct stress_conn *conn, int kind, int slot, int status);
+
+/* stress_srq.c */
+int stress_srq_open(struct stress_end *end);
+void stress_srq_close(struct stress_end *end);
+int stress_srq_outstanding(struct stress_end *end);
+void stress_srq_check(struct stress_end *end);
+void stress_srq_act(struct stress_end *end);
+void stress_srq_low(struct stress_end *end, const struct dat_event *event);
+void stress_srq_dto(struct stress_end *end, const struct dat_event *event);
 
 /* stress_mem.c */
 void stress_show(struct stress_conn *conn, enum stress_how how);
-void stress_show_registered(struct stress_conn *conn, bool success);
+void stress_show_registered(struct stress_conn *conn, int kind);
 void stress_show_look(struct stress_conn *conn);
-void stress_show_answered(struct stress_conn *conn);
+void stress_show_answered(struct stress_conn *conn, bool changed, u32 at,
+			  u64 number);
 void stress_shown_set(struct stress_conn *conn, enum stress_shown_state state);
 /* With the EP's requests home: all of it is given back. */
 void stress_show_end(struct stress_conn *conn);
 void stress_fill(u8 *buf, u32 size, u8 seed);
 bool stress_is(const u8 *buf, u32 size, u8 seed);
+/* What stress_fill() puts there, to be read as a number. */
+u64 stress_number(u32 at, u8 seed);
 
 /* stress_act.c */
 int stress_worker_run(void *data);
@@ -344,6 +419,8 @@ enum {
 	KIND_WRITE,
 	KIND_REGISTER,
 	KIND_HIDE,
+	KIND_ATOMIC,
+	KIND_SRQ,
 };
 
 #endif /* _VMTEST_STRESS_H */

@@ -23,10 +23,14 @@ static void act_connected(struct stress_conn *conn)
 	struct stress_worker *w = conn->end->w;
 	u32 dice = stress_random(w, 200), i;
 
-	if (dice < 90) {
+	if (dice < 80) {
 		for (i = stress_random(w, 4); i < 4; i++)
-			if (!stress_send_plain(conn))
+			if (!stress_send_plain(conn, true))
 				break;
+	} else if (dice < 90) {
+		/* All that the queue takes. */
+		while (stress_send_plain(conn, false))
+			;
 	} else if (dice < 185) {
 		if (conn->shown.state == SHOWN_NOT)
 			stress_show(conn, stress_random(w, SHOW_WAYS));
@@ -136,7 +140,7 @@ static void act_disturb(struct stress_worker *w)
 			}
 			if (conn->state != CONN_CONNECTED)
 				continue;
-			stress_send_plain(conn);
+			stress_send_plain(conn, true);
 			if (conn->shown.state == SHOWN_NOT)
 				stress_show(conn, stress_random(w, SHOW_WAYS));
 			if (!stress_random(w, 3))
@@ -158,17 +162,19 @@ static void act(struct stress_worker *w)
 	} else if (end && dice < 953) {
 		w->end[end->dev] = NULL;
 		stress_end_close(end, stress_random(w, 2));
+	} else if (end && dice < 960) {
+		stress_srq_act(end);
 	} else if (dice >= 960 && stress_removal_begin(w)) {
 		act_disturb(w);
 		stress_removal_end(w);
 	}
 }
 
-/* The device is gone: clean up at once, or let everything lie for a while. */
+/* The device is gone: clean up at once, or, as at first, let everything lie for a while. */
 static void act_gone(struct stress_worker *w, struct stress_end *end)
 {
 	w->end[end->dev] = NULL;
-	if (stress_random(w, 3)) {
+	if (atomic64_read(&w->s->count[STRESS_ORPHAN]) && stress_random(w, 3)) {
 		stress_check_gone(end);
 		stress_end_close(end, stress_random(w, 2));
 		return;

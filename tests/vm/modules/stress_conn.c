@@ -7,6 +7,8 @@
 #include <linux/jiffies.h>
 #include <linux/string.h>
 
+#include <dat/dat_ib_extensions.h>
+
 #include "stress.h"
 
 enum {
@@ -60,10 +62,10 @@ static void conn_owed(struct stress_conn *conn, enum stress_state state)
 	conn_expect(conn, state, conn->end->w->s->owed_ms);
 }
 
-static bool conn_home(const struct stress_conn *conn)
+/* With all events dequeued that are there, and no more requests to come. */
+static bool conn_home(struct stress_conn *conn)
 {
-	return conn->req_posted == conn->req_done &&
-	       conn->recv_posted == conn->recv_done;
+	return !stress_req_owed(conn) && conn->recv_posted == conn->recv_done;
 }
 
 /* Another life of the EP, or another EP: events of the old one are none. */
@@ -77,6 +79,8 @@ static void conn_renew(struct stress_conn *conn)
 	conn->seq_in = 0;
 	conn->seq_out = 0;
 	conn->slots = 0;
+	conn->failed = false;
+	conn->prove = false;
 	conn->job.state = JOB_NONE;
 }
 
@@ -84,14 +88,14 @@ static void conn_receives(struct stress_conn *conn)
 {
 	int i;
 
-	for (i = 0; i < STRESS_DEPTH; i++)
+	for (i = 0; i < STRESS_DEPTH && !conn->srq; i++)
 		if (!stress_post_recv(conn, i))
 			break;
 }
 
 int stress_conn_create(struct stress_conn *conn)
 {
-	const struct dat_ep_attr attr = {
+	struct dat_ep_attr attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.max_message_size = STRESS_MSG,
 		.max_rdma_size = STRESS_AREA,
@@ -109,13 +113,25 @@ int stress_conn_create(struct stress_conn *conn)
 	int ret;
 
 	stress_doing(end->w, "dat_ep_create");
-	ret = dat_ep_create(end->ia, end->pz, end->evd[EVD_RECV].evd,
-			    end->evd[EVD_REQ].evd, end->evd[EVD_CONN].evd,
-			    &attr, &conn->ep);
+	conn->srq = end->srq && !stress_random(end->w, 3);
+	if (conn->srq) {
+		attr.max_recv_dtos = DAT_WATERMARK_INFINITE;
+		attr.srq_soft_hw = DAT_HW_DEFAULT;
+		ret = dat_ep_create_with_srq(end->ia, end->pz,
+					     end->evd[EVD_RECV].evd,
+					     end->evd[EVD_REQ].evd,
+					     end->evd[EVD_CONN].evd, end->srq,
+					     &attr, &conn->ep);
+	} else {
+		ret = dat_ep_create(end->ia, end->pz, end->evd[EVD_RECV].evd,
+				    end->evd[EVD_REQ].evd,
+				    end->evd[EVD_CONN].evd, &attr, &conn->ep);
+	}
 	if (ret) {
 		stress_may_fail(conn, "dat_ep_create", ret);
 		return ret;
 	}
+	conn->pooled = false;
 	conn_renew(conn);
 	stress_conn_set(conn, CONN_IDLE);
 	conn_receives(conn);
@@ -182,10 +198,13 @@ void stress_conn_close(struct stress_conn *conn, bool graceful)
 void stress_conn_free(struct stress_conn *conn)
 {
 	struct stress_worker *w = conn->end->w;
-	int ret;
+	int ret, taken;
 
+	/* Which buffers of the SRQ it takes along it does not tell. */
+	taken = stress_srq_outstanding(conn->end);
 	stress_doing(w, "dat_ep_free");
 	ret = dat_ep_free(conn->ep);
+	conn->end->srq_taken += taken - stress_srq_outstanding(conn->end);
 	if (ret)
 		stress_bad(w->s, &w->s->leaked, "dat_ep_free: %d", ret);
 	else
@@ -199,13 +218,15 @@ void stress_conn_free(struct stress_conn *conn)
 void stress_conn_reset(struct stress_conn *conn)
 {
 	struct stress_worker *w = conn->end->w;
-	int ret;
+	int ret, taken;
 
 	if (!conn_home(conn))
 		return;
 	stress_show_end(conn);
+	taken = stress_srq_outstanding(conn->end);
 	stress_doing(w, "dat_ep_reset");
 	ret = dat_ep_reset(conn->ep);
+	conn->end->srq_taken += taken - stress_srq_outstanding(conn->end);
 	if (ret) {
 		stress_may_fail(conn, "dat_ep_reset", ret);
 		return;
@@ -216,14 +237,14 @@ void stress_conn_reset(struct stress_conn *conn)
 	conn_receives(conn);
 }
 
-bool stress_conn_owed(const struct stress_conn *conn)
+bool stress_conn_owed(struct stress_conn *conn)
 {
 	switch (conn->state) {
 	case CONN_CONNECTING:
 	case CONN_CLOSING:
 		return true;
 	case CONN_CONNECTED:
-		return conn->req_posted != conn->req_done;
+		return stress_req_owed(conn);
 	default:
 		return false;
 	}
@@ -241,7 +262,7 @@ static void conn_late(struct stress_conn *conn)
 	case CONN_ENDED:
 		stress_bad(s, &s->lost,
 			   "%d events of requests, %d of receives",
-			   conn->req_posted - conn->req_done,
+			   stress_req_owed(conn),
 			   conn->recv_posted - conn->recv_done);
 		break;
 	default:
@@ -266,6 +287,8 @@ void stress_conn_look(struct stress_conn *conn)
 		return;
 	stress_job_look(conn);
 	stress_show_look(conn);
+	if (conn->prove && stress_send_plain(conn, false))
+		conn->prove = false;
 	/* The peer is a thread of ours, and may be asleep, or its device gone. */
 	if (shown->state == SHOWN_TOLD &&
 	    time_after(jiffies, shown->since +
@@ -373,9 +396,10 @@ static void conn_event(struct stress_end *end, const struct dat_event *event)
 	struct stress *s = end->w->s;
 	struct stress_conn *conn;
 
-	switch (event->event_number) {
+	switch ((int)event->event_number) {
 	case DAT_DTO_COMPLETION_EVENT:
 	case DAT_RMR_BIND_COMPLETION_EVENT:
+	case DAT_IB_DTO_EVENT:
 		stress_dto(end, event);
 		break;
 	case DAT_CONNECTION_REQUEST_EVENT:
@@ -392,6 +416,8 @@ static void conn_event(struct stress_end *end, const struct dat_event *event)
 		end->gone = true;
 		break;
 	case DAT_ASYNC_ERROR_EP_BROKEN:
+		stress_srq_low(end, event);
+		break;
 	case DAT_ASYNC_ERROR_EVD_OVERFLOW:
 	case DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR:
 		break;
@@ -441,6 +467,8 @@ void stress_check_gone(struct stress_end *end)
 
 	while (stress_drain(end))
 		;
+	if (end->srq)
+		stress_srq_check(end);
 	for (i = 0; i < STRESS_CONNS; i++) {
 		conn = &end->conn[i];
 		if (conn->state == CONN_CONNECTING ||
@@ -453,7 +481,7 @@ void stress_check_gone(struct stress_end *end)
 		if (!conn_home(conn))
 			stress_bad(s, &s->lost,
 				   "%d events of requests, %d of receives, by a removal, in state %d",
-				   conn->req_posted - conn->req_done,
+				   stress_req_owed(conn),
 				   conn->recv_posted - conn->recv_done,
 				   conn->state);
 	}

@@ -10,11 +10,13 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
+#include <dat/dat_ib_extensions.h>
+
 #include "stress.h"
 
 enum {
 	END_QLEN = 256,
-	CONN_BUF = 2 * STRESS_DEPTH * STRESS_MSG + STRESS_AREA,
+	END_BUF = STRESS_CONNS * STRESS_CONN_BUF + STRESS_SRQ_DEPTH * STRESS_MSG,
 };
 
 void stress_upcall(void *data, const struct dat_event *event, bool more)
@@ -46,7 +48,7 @@ static int end_evds(struct stress_end *end)
 
 static int end_memory(struct stress_end *end)
 {
-	const struct dat_fmr_pool_param param = {
+	struct dat_fmr_pool_param param = {
 		.mem_type = DAT_MEM_TYPE_PHYSICAL,
 		.max_pages = STRESS_AREA / PAGE_SIZE,
 		.privileges = DAT_MEM_PRIV_REMOTE_READ_FLAG |
@@ -61,8 +63,12 @@ static int end_memory(struct stress_end *end)
 	u32 rkey;
 	int ret;
 
+	end->pool_atomic = end->w->s->atomics && stress_random(end->w, 2);
+	if (end->pool_atomic)
+		param.privileges |= (enum dat_mem_priv_flags)
+				    DAT_IB_MEM_PRIV_REMOTE_ATOMIC;
 	ret = dat_lmr_kcreate(end->ia, DAT_MEM_TYPE_VIRTUAL, region,
-			      STRESS_CONNS * CONN_BUF, end->pz,
+			      END_BUF, end->pz,
 			      DAT_MEM_PRIV_LOCAL_READ_FLAG |
 			      DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
 			      DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
@@ -97,7 +103,8 @@ static struct stress_end *end_alloc(struct stress_worker *w, int dev)
 	INIT_LIST_HEAD(&end->node);
 	end->w = w;
 	end->dev = dev;
-	end->buf = kzalloc(STRESS_CONNS * CONN_BUF, GFP_KERNEL);
+	end->serial = w->opened++;
+	end->buf = kzalloc(END_BUF, GFP_KERNEL);
 	for (i = 0; i < EVDS; i++)
 		end->evd[i].end = end;
 	for (i = 0; i < STRESS_CONNS; i++)
@@ -105,7 +112,7 @@ static struct stress_end *end_alloc(struct stress_worker *w, int dev)
 	for (i = 0; i < STRESS_CONNS; i++) {
 		struct stress_conn *conn = &end->conn[i];
 
-		conn->buf = end->buf + i * CONN_BUF;
+		conn->buf = end->buf + i * STRESS_CONN_BUF;
 		/* kmalloc of so much is in one piece, and starts at a page. */
 		conn->shown.mem = kzalloc(STRESS_AREA, GFP_KERNEL);
 		if (end->buf && conn->shown.mem)
@@ -144,6 +151,8 @@ int stress_end_open(struct stress_worker *w, int dev)
 		ret = dat_pz_create(end->ia, &end->pz);
 	if (!ret)
 		ret = end_memory(end);
+	if (!ret)
+		ret = stress_srq_open(end);
 	if (ret) {
 		stress_end_close(end, false);
 		return ret;
@@ -193,6 +202,7 @@ static void end_free_objects(struct stress_end *end)
 	for (i = 0; i < STRESS_CONNS; i++)
 		if (end->conn[i].ep)
 			stress_conn_free(&end->conn[i]);
+	stress_srq_close(end);
 	stress_doing(w, "dat_fmr_pool_destroy");
 	if (end->pool)
 		end_freed(end, "dat_fmr_pool_destroy",

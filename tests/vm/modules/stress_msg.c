@@ -7,6 +7,8 @@
 #include <linux/jiffies.h>
 #include <linux/string.h>
 
+#include <dat/dat_ib_extensions.h>
+
 #include "stress.h"
 
 enum {
@@ -25,6 +27,7 @@ struct stress_msg {
 	u32 rkey;
 	u32 size;
 	u8 seed;
+	u8 atomic;		/* SHOW: allowed; ANSWER: done, see send_answer() */
 	u8 data[];
 };
 
@@ -47,6 +50,11 @@ static u8 *recv_buf(struct stress_conn *conn, int slot)
 static u8 *job_buf(struct stress_conn *conn)
 {
 	return conn->buf + 2 * STRESS_DEPTH * STRESS_MSG;
+}
+
+static u8 *atomic_buf(struct stress_conn *conn)
+{
+	return job_buf(conn) + STRESS_AREA;
 }
 
 static struct dat_lmr_triplet local(struct stress_conn *conn, u8 *at, u32 size)
@@ -76,17 +84,23 @@ bool stress_post_recv(struct stress_conn *conn, int slot)
 	return true;
 }
 
-static bool send(struct stress_conn *conn, const struct stress_msg *head)
+static bool send(struct stress_conn *conn, const struct stress_msg *head,
+		 bool may_suppress)
 {
+	union dat_context cookie = stress_req_cookie(conn, KIND_SEND);
 	struct stress_worker *w = conn->end->w;
-	union dat_context cookie = {};
+	enum dat_completion_flags flags = 0;
 	struct dat_lmr_triplet iov;
 	struct stress_msg *msg;
 	int slot, ret;
 
 	slot = ffz(conn->slots);
-	if (slot >= STRESS_DEPTH)
+	if (slot >= STRESS_DEPTH || !stress_req_room(conn))
 		return false;
+	/* Their buffers come back with what follows: not too many of them. */
+	if (may_suppress && hweight_long(conn->slots) < STRESS_DEPTH / 2 &&
+	    !stress_random(w, 3))
+		flags = DAT_COMPLETION_SUPPRESS_FLAG;
 	msg = (struct stress_msg *)send_buf(conn, slot);
 	*msg = *head;
 	msg->magic = MSG_MAGIC;
@@ -94,22 +108,22 @@ static bool send(struct stress_conn *conn, const struct stress_msg *head)
 	msg->len = stress_random(w, STRESS_MSG - sizeof(*msg) + 1);
 	stress_fill(msg->data, msg->len, msg->seq);
 	iov = local(conn, (u8 *)msg, sizeof(*msg) + msg->len);
-	cookie.as_64 = stress_cookie(conn, KIND_SEND, slot);
-	ret = dat_ep_post_send(conn->ep, 1, &iov, cookie, 0);
+	ret = dat_ep_post_send(conn->ep, 1, &iov, cookie, flags);
 	if (ret) {
-		stress_may_fail(conn, "dat_ep_post_send", ret);
+		stress_req_refused(conn, "dat_ep_post_send", ret);
 		return false;
 	}
 	__set_bit(slot, &conn->slots);
-	conn->req_posted++;
+	stress_req_posted(conn, KIND_SEND, slot, flags);
 	conn->seq_out++;
 	stress_count(w, STRESS_SEND);
 	return true;
 }
 
-bool stress_send_plain(struct stress_conn *conn)
+bool stress_send_plain(struct stress_conn *conn, bool may_suppress)
 {
-	return send(conn, &(struct stress_msg){ .type = MSG_PLAIN });
+	return send(conn, &(struct stress_msg){ .type = MSG_PLAIN },
+		    may_suppress);
 }
 
 bool stress_send_show(struct stress_conn *conn)
@@ -120,12 +134,28 @@ bool stress_send_show(struct stress_conn *conn)
 		.rkey = conn->shown.rkey,
 		.size = conn->shown.size,
 		.seed = conn->shown.seed,
-	});
+		.atomic = conn->shown.atomic,
+	}, true);
 }
 
+/* In the fields for a region: which number was changed, and what it is now. */
 static bool send_answer(struct stress_conn *conn)
 {
-	return send(conn, &(struct stress_msg){ .type = MSG_ANSWER });
+	return send(conn, &(struct stress_msg){
+		.type = MSG_ANSWER,
+		.addr = conn->job.number,
+		.size = conn->job.at,
+		.atomic = conn->job.changed,
+	}, true);
+}
+
+/* What comes behind the write. */
+static void job_written(struct stress_conn *conn)
+{
+	struct stress_job *job = &conn->job;
+
+	job->state = job->atomic && stress_random(conn->end->w, 2) ?
+		     JOB_ATOMIC_DUE : JOB_ANSWER_DUE;
 }
 
 static bool job_rdma(struct stress_conn *conn, bool read)
@@ -137,24 +167,81 @@ static bool job_rdma(struct stress_conn *conn, bool read)
 		.segment_length = job->size,
 		.rmr_context = job->rkey,
 	};
-	union dat_context cookie = {
-		.as_64 = stress_cookie(conn, read ? KIND_READ : KIND_WRITE, 0),
-	};
-	int ret;
+	int kind = read ? KIND_READ : KIND_WRITE, ret;
+	union dat_context cookie = stress_req_cookie(conn, kind);
+	enum dat_completion_flags flags = 0;
 
+	if (!stress_req_room(conn))
+		return false;
+	if (!stress_random(conn->end->w, 3))
+		flags = DAT_COMPLETION_SUPPRESS_FLAG;
 	if (read)
 		ret = dat_ep_post_rdma_read(conn->ep, 1, &iov, cookie, &remote,
-					    0);
+					    flags);
 	else
 		ret = dat_ep_post_rdma_write(conn->ep, 1, &iov, cookie,
-					     &remote, 0);
+					     &remote, flags);
 	if (ret) {
-		stress_may_fail(conn, read ? "dat_ep_post_rdma_read" :
-				"dat_ep_post_rdma_write", ret);
+		stress_req_refused(conn, read ? "dat_ep_post_rdma_read" :
+				   "dat_ep_post_rdma_write", ret);
 		return false;
 	}
-	conn->req_posted++;
+	stress_req_posted(conn, kind, 0, flags);
 	stress_count(conn->end->w, read ? STRESS_READ : STRESS_WRITE);
+	/* Nobody hears of it: the next in the queue need not wait for it, either. */
+	if (read)
+		conn->prove |= flags;
+	else if (flags)
+		job_written(conn);
+	else
+		job->state = JOB_WRITING;
+	return true;
+}
+
+/* Adds to a number that is known, or swaps it, if it is the one expected. */
+static bool job_atomic(struct stress_conn *conn)
+{
+	union dat_context cookie = stress_req_cookie(conn, KIND_ATOMIC);
+	struct dat_lmr_triplet iov = local(conn, atomic_buf(conn),
+					   STRESS_ATOMIC_SIZE);
+	struct stress_worker *w = conn->end->w;
+	enum dat_completion_flags flags = 0;
+	struct stress_job *job = &conn->job;
+	u64 value = (u64)stress_random(w, U32_MAX) << 32 | w->id;
+	struct dat_rmr_triplet remote;
+	u32 dice = stress_random(w, 3);
+	int ret;
+
+	if (!stress_req_room(conn))
+		return false;
+	if (!stress_random(w, 3))
+		flags = DAT_COMPLETION_SUPPRESS_FLAG;
+	job->at = STRESS_ATOMIC_SIZE *
+		  stress_random(w, job->size / STRESS_ATOMIC_SIZE);
+	conn->old = stress_number(job->at, job->seed + 1);
+	memset(atomic_buf(conn), 0x33, STRESS_ATOMIC_SIZE);
+	remote = (struct dat_rmr_triplet){
+		.virtual_address = job->addr + job->at,
+		.segment_length = STRESS_ATOMIC_SIZE,
+		.rmr_context = job->rkey,
+	};
+	if (dice < 2) {
+		job->number = dice ? value : conn->old;
+		ret = dat_ib_post_cmp_and_swap(conn->ep, dice ? conn->old :
+					       ~conn->old, value, &iov, cookie,
+					       &remote, flags);
+	} else {
+		job->number = conn->old + value;
+		ret = dat_ib_post_fetch_and_add(conn->ep, value, &iov, cookie,
+						&remote, flags);
+	}
+	if (ret) {
+		stress_req_refused(conn, "an atomic operation", ret);
+		return false;
+	}
+	stress_req_posted(conn, KIND_ATOMIC, 0, flags);
+	job->changed = true;
+	job->state = flags ? JOB_ANSWER_DUE : JOB_ATOMIC;
 	return true;
 }
 
@@ -167,8 +254,10 @@ void stress_job_look(struct stress_conn *conn)
 		return;
 	if (job->state == JOB_READ_DUE && job_rdma(conn, true))
 		job->state = JOB_READING;
-	if (job->state == JOB_WRITE_DUE && job_rdma(conn, false))
-		job->state = JOB_WRITING;
+	if (job->state == JOB_WRITE_DUE)
+		job_rdma(conn, false);
+	if (job->state == JOB_ATOMIC_DUE)
+		job_atomic(conn);
 	/* In one queue with the write: whoever has it can see the bytes. */
 	if (job->state == JOB_ANSWER_DUE && send_answer(conn))
 		job->state = JOB_NONE;
@@ -186,9 +275,26 @@ static void job_read_done(struct stress_conn *conn)
 	job->state = JOB_WRITE_DUE;
 }
 
-static void received(struct stress_conn *conn, const struct stress_msg *msg,
-		     u32 length)
+/* It was there before, and now is in our buffer. */
+static void job_atomic_done(struct stress_conn *conn)
 {
+	struct stress *s = conn->end->w->s;
+	u64 got;
+
+	memcpy(&got, atomic_buf(conn), sizeof(got));
+	if (got != conn->old)
+		stress_bad(s, &s->wrong,
+			   "an atomic operation found %llx in place of %llx",
+			   got, conn->old);
+	else
+		stress_count(conn->end->w, STRESS_ATOMIC);
+	if (conn->job.state == JOB_ATOMIC)
+		conn->job.state = JOB_ANSWER_DUE;
+}
+
+void stress_received(struct stress_conn *conn, u8 *buf, u32 length)
+{
+	const struct stress_msg *msg = (const struct stress_msg *)buf;
 	struct stress *s = conn->end->w->s;
 
 	stress_count(conn->end->w, STRESS_RECEIVE);
@@ -210,32 +316,39 @@ static void received(struct stress_conn *conn, const struct stress_msg *msg,
 			.rkey = msg->rkey,
 			.size = min_t(u32, msg->size, STRESS_AREA),
 			.seed = msg->seed,
+			.atomic = msg->atomic,
 		};
 		break;
 	case MSG_ANSWER:
-		stress_show_answered(conn);
+		stress_show_answered(conn, msg->atomic, msg->size, msg->addr);
 		break;
 	default:
 		break;
 	}
 }
 
-static void dto_success(struct stress_conn *conn, int kind, int slot,
-			const struct dat_event *event)
+/* A request is known to be done, by its event or by what it has not had. */
+void stress_req_over(struct stress_conn *conn, const struct stress_req *req,
+		     bool success)
 {
-	const struct dat_dto_completion_event_data *dto =
-		&event->event_data.dto_completion_event_data;
-
-	switch (kind) {
-	case KIND_RECV:
-		received(conn, (struct stress_msg *)recv_buf(conn, slot),
-			 dto->transfered_length);
-		break;
+	if (req->kind == KIND_SEND)
+		__clear_bit(req->slot, &conn->slots);
+	if (!success)
+		return;
+	switch (req->kind) {
 	case KIND_READ:
 		job_read_done(conn);
 		break;
 	case KIND_WRITE:
-		conn->job.state = JOB_ANSWER_DUE;
+		if (!req->suppressed)
+			job_written(conn);
+		break;
+	case KIND_ATOMIC:
+		job_atomic_done(conn);
+		break;
+	case KIND_REGISTER:
+	case KIND_HIDE:
+		stress_show_registered(conn, req->kind);
 		break;
 	default:
 		break;
@@ -260,6 +373,10 @@ void stress_dto(struct stress_end *end, const struct dat_event *event)
 	struct stress_conn *conn = &end->conn[cookie >> 16 & 0xff];
 	struct stress *s = end->w->s;
 
+	if (kind == KIND_SRQ) {
+		stress_srq_dto(end, event);
+		return;
+	}
 	if ((cookie >> 16 & 0xff) >= STRESS_CONNS || conn->gen != cookie >> 32 ||
 	    (!is_bind && dto->ep_handle != conn->ep)) {
 		stress_bad(s, &s->wrong, "an event of nobody: %llx", cookie);
@@ -269,22 +386,20 @@ void stress_dto(struct stress_end *end, const struct dat_event *event)
 	if (kind == KIND_RECV && s->fault == STRESS_FAULT_EVENT &&
 	    !stress_random(end->w, 4))
 		return;
-	if (kind == KIND_RECV)
-		conn->recv_done++;
-	else
-		conn->req_done++;
-	if (kind == KIND_SEND)
-		__clear_bit(slot, &conn->slots);
 	if (status == DAT_DTO_ERR_FLUSHED)
 		stress_count(end->w, STRESS_FLUSHED);
 	else if (status)
 		stress_count(end->w, STRESS_FAILED);
-	if (kind == KIND_REGISTER || kind == KIND_HIDE)
-		stress_show_registered(conn, !status);
-	else if (!status)
-		dto_success(conn, kind, slot, event);
-	if (kind == KIND_RECV && !status && conn->state == CONN_CONNECTED)
-		stress_post_recv(conn, slot);
+	if (kind != KIND_RECV) {
+		stress_req_event(conn, kind, slot, status);
+	} else {
+		conn->recv_done++;
+		if (!status)
+			stress_received(conn, recv_buf(conn, slot),
+					dto->transfered_length);
+		if (!status && conn->state == CONN_CONNECTED)
+			stress_post_recv(conn, slot);
+	}
 	/* Which was not asked for: the end must follow. */
 	if (status && conn->state == CONN_CONNECTED && !conn->until)
 		conn->until = jiffies + msecs_to_jiffies(s->owed_ms);
