@@ -3,7 +3,8 @@
  * Many connections that end together. In steps, so that the script can look at
  * debugfs between them:
  *
- *	mass_open pairs=N	so many connections, of two EPs each
+ *	mass_open pairs=N	so many connections, of two EPs each; srq=1: the far
+ *				ones receive from one SRQ
  *	mass_end kind=KIND	ends them all, and frees their EPs; sends=0: with
  *				nothing under way
  *	mass_close		closes the IAs
@@ -14,83 +15,19 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
-#include <linux/ktime.h>
-#include <linux/rcupdate.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
+#include "mass.h"
 #include "result.h"
-#include "side.h"
 #include "tests.h"
 
-enum {
-	PORT = 20230,
-	RECVS = 2,		/* receives of each EP */
-	SENDS = 1,		/* sends of each near EP, and room in the far */
-	EVENTS = RECVS + SENDS + 2,
-	WINDOW = 32,		/* connections that are made at a time */
-};
+struct mass *mass;
 
-/**
- * struct mass_ep - one endpoint
- * @ep: NULL once it is freed
- * @reported: events of its requests
- * @ends: DISCONNECTED events; on iWARP BROKEN ones, too: it closes both halves at
- *	once, and a send that is under way may fail with the connection
- */
-struct mass_ep {
-	struct dat_ep *ep;
-	u32 reported;
-	u32 ends;
-};
-
-/**
- * struct mass_side - one side
- * @side: its IA; the EVD of connections has all streams
- * @eps: one a pair
- * @established: so many EPs are connected
- * @done: so many had their end
- * @success: requests that succeeded
- * @late: events behind the end of an EP
- * @other: events that nobody expects
- */
-struct mass_side {
-	struct side side;
-	struct mass_ep *eps;
-	u32 established;
-	u32 done;
-	u32 success;
-	u32 late;
-	u32 other;
-};
-
-struct mass {
-	struct mass_side near;
-	struct mass_side far;
-	u32 pairs;
-	u32 accepted;
-	u32 threads;		/* before the first EP */
-	u32 threads_most;
-};
-
-/* Between mass_open and mass_close; under the lock of vmtest. */
-static struct mass *mass;
-
-static u32 count_threads(void)
+static bool right_end(const struct mass_side *s, enum dat_event_number number)
 {
-	struct task_struct *process, *thread;
-	u32 n = 0;
-
-	rcu_read_lock();
-	for_each_process_thread(process, thread)
-		n++;
-	rcu_read_unlock();
-	return n;
-}
-
-static void look_at_threads(struct mass *m)
-{
-	m->threads_most = max(m->threads_most, count_threads());
+	if (s->removed)
+		return number == DAT_CONNECTION_EVENT_BROKEN;
+	return number == DAT_CONNECTION_EVENT_DISCONNECTED || s->side.iwarp;
 }
 
 static void take_event(struct mass *m, struct mass_side *s,
@@ -124,9 +61,8 @@ static void take_event(struct mass *m, struct mass_side *s,
 		s->established++;
 		break;
 	case DAT_CONNECTION_EVENT_BROKEN:
-		s->other += !s->side.iwarp;
-		fallthrough;
 	case DAT_CONNECTION_EVENT_DISCONNECTED:
+		s->other += !right_end(s, event->event_number);
 		me->ends++;
 		s->done++;
 		break;
@@ -143,8 +79,7 @@ static void take_event(struct mass *m, struct mass_side *s,
 	}
 }
 
-/* All events that are there; true if there were any. */
-static bool take_events(struct mass *m, struct mass_side *s)
+bool mass_take_events(struct mass *m, struct mass_side *s)
 {
 	struct dat_event event;
 	bool any = false;
@@ -158,17 +93,15 @@ static bool take_events(struct mass *m, struct mass_side *s)
 	return any;
 }
 
-/* Takes events until *count is @want on both sides, or only near ones. */
-static int take_until(struct mass *m, u32 *near, u32 *far, u32 want, u32 ms)
+int mass_take_until(struct mass *m, u32 *near, u32 *far, u32 want, u32 ms)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(ms);
 	bool last;
 
 	for (;;) {
 		last = time_after(jiffies, end);
-		if (take_events(m, &m->near) | take_events(m, &m->far))
+		if (mass_take_events(m, &m->near) | mass_take_events(m, &m->far))
 			end = jiffies + msecs_to_jiffies(ms);
-		look_at_threads(m);
 		if (*near >= want && (!far || *far >= want))
 			return 0;
 		if (last)
@@ -182,13 +115,59 @@ static int make_ep(struct mass_side *s, u32 i)
 	struct mass_ep *me = &s->eps[i];
 	int ret, n;
 
-	ret = side_ep(&s->side, RECVS, SENDS, &me->ep);
+	ret = side_ep(&s->side, MASS_RECVS, MASS_SENDS, &me->ep);
 	if (!ret)
 		ret = dat_set_consumer_context(me->ep, (union dat_context){
 					       .as_64 = i });
-	for (n = 0; !ret && n < RECVS; n++)
+	for (n = 0; !ret && n < MASS_RECVS; n++)
 		ret = side_post_recv(&s->side, me->ep, n);
 	return ret;
+}
+
+u32 mass_srq_depth(const struct mass *m)
+{
+	return m->pairs * MASS_RECVS;
+}
+
+static int make_srq(struct mass *m)
+{
+	const struct dat_srq_attr attr = {
+		.max_recv_dtos = mass_srq_depth(m),
+		.max_recv_iov = 1,
+	};
+	struct side *far = &m->far.side;
+	struct dat_lmr_triplet iov = {
+		.virtual_address = (uintptr_t)far->buf,
+		.segment_length = SIDE_BUF,
+		.lmr_context = far->lkey,
+	};
+	int ret, i;
+
+	ret = dat_srq_create(far->ia, far->pz, &attr, &m->srq);
+	for (i = 0; !ret && i < attr.max_recv_dtos; i++)
+		ret = dat_srq_post_recv(m->srq, 1, &iov,
+					(union dat_context){ .as_64 = i });
+	return ret;
+}
+
+static int make_srq_ep(struct mass *m, u32 i)
+{
+	const struct dat_ep_attr attr = {
+		.max_message_size = SIDE_BUF,
+		.max_rdma_size = SIDE_BUF,
+		.max_recv_dtos = DAT_WATERMARK_INFINITE,
+		.max_request_dtos = MASS_SENDS,
+		.max_request_iov = 1,
+		.srq_soft_hw = DAT_HW_DEFAULT,
+	};
+	struct mass_ep *me = &m->far.eps[i];
+	struct side *far = &m->far.side;
+	int ret;
+
+	ret = dat_ep_create_with_srq(far->ia, far->pz, far->recv, far->request,
+				     far->conn, m->srq, &attr, &me->ep);
+	return ret ?: dat_set_consumer_context(me->ep, (union dat_context){
+					       .as_64 = i });
 }
 
 static int connect_all(struct mass *m, u32 ms)
@@ -197,13 +176,13 @@ static int connect_all(struct mass *m, u32 ms)
 	int ret = 0;
 
 	while (!ret && i < m->pairs) {
-		upto = min(m->pairs, i + WINDOW);
+		upto = min(m->pairs, i + MASS_WINDOW);
 		for (; !ret && i < upto; i++)
 			ret = side_connect(&m->near.side, m->near.eps[i].ep,
-					   &m->far.side, PORT, ms, NULL, 0);
+					   &m->far.side, MASS_PORT, ms, NULL, 0);
 		if (!ret)
-			ret = take_until(m, &m->near.established,
-					 &m->far.established, upto, ms);
+			ret = mass_take_until(m, &m->near.established,
+					      &m->far.established, upto, ms);
 	}
 	return ret;
 }
@@ -212,6 +191,7 @@ static void mass_free(void)
 {
 	if (!mass)
 		return;
+	threads_stop(&mass->threads);
 	side_close(&mass->near.side);
 	side_close(&mass->far.side);
 	kvfree(mass->near.eps);
@@ -220,9 +200,8 @@ static void mass_free(void)
 	mass = NULL;
 }
 
-/* Of both EPs of a pair together. */
-static void say_time(struct vmtest *t, const char *what, ktime_t start,
-		     u32 endpoints)
+void mass_say_time(struct vmtest *t, const char *what, ktime_t start,
+		   u32 endpoints)
 {
 	s64 us = ktime_us_delta(ktime_get(), start);
 
@@ -243,166 +222,40 @@ void vmtest_mass_open(struct vmtest *t)
 	if (!m)
 		return;
 	m->pairs = pairs;
-	if (!sides_open(t, &m->near.side, &m->far.side, pairs * EVENTS + WINDOW,
+	if (!sides_open(t, &m->near.side, &m->far.side, pairs * MASS_EVENTS + MASS_WINDOW,
 			true)) {
 		kfree(m);
 		return;
 	}
 	mass = m;
-	m->threads = count_threads();
+	ret = threads_start(&m->threads);
 	m->near.eps = kvcalloc(pairs, sizeof(*m->near.eps), GFP_KERNEL);
 	m->far.eps = kvcalloc(pairs, sizeof(*m->far.eps), GFP_KERNEL);
-	ret = m->near.eps && m->far.eps ? 0 : -ENOMEM;
+	if (!ret && (!m->near.eps || !m->far.eps))
+		ret = -ENOMEM;
+	if (!ret && vmtest_arg(t, "srq", 0))
+		ret = make_srq(m);
 	if (!ret)
-		ret = dat_psp_create(m->far.side.ia, PORT, m->far.side.conn,
+		ret = dat_psp_create(m->far.side.ia, MASS_PORT, m->far.side.conn,
 				     DAT_PSP_CONSUMER_FLAG, &psp);
 	start = ktime_get();
 	for (i = 0; !ret && i < pairs; i++) {
 		ret = make_ep(&m->near, i);
 		if (!ret)
-			ret = make_ep(&m->far, i);
+			ret = m->srq ? make_srq_ep(m, i) : make_ep(&m->far, i);
 	}
 	if (!vmtest_equal(t, ret, 0, "%u endpoints", 2 * pairs))
 		return;
-	say_time(t, "create", start, 2 * pairs);
+	mass_say_time(t, "create", start, 2 * pairs);
 	start = ktime_get();
 	ret = connect_all(m, SIDE_TIMEOUT_MS);
 	vmtest_equal(t, ret, 0, "connected (%u near, %u far)",
 		     m->near.established, m->far.established);
-	say_time(t, "connect", start, 2 * pairs);
-	vmtest_say(t, "threads: %u before, %u connected, %u at most",
-		   m->threads, count_threads(), m->threads_most);
-}
-
-static int end_eps(struct mass_side *s, u32 pairs, enum dat_close_flags flags)
-{
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; !ret && i < pairs; i++)
-		ret = dat_ep_disconnect(s->eps[i].ep, flags);
-	return ret;
-}
-
-static int free_eps(struct mass *m, struct mass_side *s, u32 *freed)
-{
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; !ret && i < m->pairs; i++) {
-		if (!s->eps[i].ep)
-			continue;
-		ret = dat_ep_free(s->eps[i].ep);
-		s->eps[i].ep = NULL;
-		(*freed)++;
-		if (i % WINDOW == 0)
-			look_at_threads(m);
-	}
-	return ret;
-}
-
-/* Ends all as @kind says; true if the far side has no ends of its own. */
-static bool end_all(struct mass *m, const char *kind, int *ret)
-{
-	u32 freed = 0;
-
-	*ret = 0;
-	if (!strcmp(kind, "freed")) {
-		*ret = free_eps(m, &m->far, &freed);
-		return true;
-	}
-	if (!strcmp(kind, "closed")) {
-		*ret = dat_ia_close(m->far.side.ia, DAT_CLOSE_ABRUPT_FLAG);
-		m->far.side.ia = NULL;
-		return true;
-	}
-	/* The script has done it. */
-	if (!strcmp(kind, "removed"))
-		return true;
-
-	if (!strcmp(kind, "peer"))
-		*ret = end_eps(&m->far, m->pairs, DAT_CLOSE_GRACEFUL_FLAG);
-	else if (!strcmp(kind, "abrupt"))
-		*ret = end_eps(&m->near, m->pairs, DAT_CLOSE_ABRUPT_FLAG);
-	else if (!strcmp(kind, "graceful"))
-		*ret = end_eps(&m->near, m->pairs, DAT_CLOSE_GRACEFUL_FLAG);
-	else
-		*ret = -EINVAL;
-	return false;
-}
-
-static void check_side(struct vmtest *t, struct mass *m, struct mass_side *s,
-		       const char *what, u32 requests)
-{
-	u32 ends = 0, full = 0, i;
-
-	for (i = 0; i < m->pairs; i++) {
-		ends += s->eps[i].ends == 1;
-		full += s->eps[i].reported == requests;
-	}
-	vmtest_equal(t, ends, m->pairs, "%s: one end each", what);
-	vmtest_equal(t, full, m->pairs, "%s: every request is reported", what);
-	vmtest_equal(t, s->late, 0, "%s: nothing behind the end", what);
-	vmtest_equal(t, s->other, 0, "%s: nothing else", what);
-}
-
-void vmtest_mass_end(struct vmtest *t)
-{
-	u32 limit = vmtest_arg(t, "limit", 20000), sends, more, freed = 0, i;
-	struct mass *m = mass;
-	bool far_gone;
-	ktime_t start;
-	char kind[16];
-	int ret = 0;
-
-	if (!vmtest_check(t, m && m->near.established == m->pairs &&
-			  m->far.established == m->pairs, "all are connected"))
-		return;
-	vmtest_arg_text(t, "kind", "graceful", kind, sizeof(kind));
-	m->threads_most = 0;
-
-	/* Removed ones are under way to their end already. */
-	sends = strcmp(kind, "removed") ? vmtest_arg(t, "sends", SENDS) : 0;
-	for (i = 0; !ret && i < m->pairs && sends; i++)
-		ret = side_post_send(&m->near.side, m->near.eps[i].ep, 0);
-	vmtest_equal(t, ret, 0, "%s: a send each", kind);
-
-	start = ktime_get();
-	far_gone = end_all(m, kind, &ret);
-	vmtest_equal(t, ret, 0, "%s: all end", kind);
-	if (far_gone)
-		say_time(t, "call", start, m->pairs);
-	ret = take_until(m, &m->near.done, far_gone ? NULL : &m->far.done,
-			 m->pairs, limit);
-	vmtest_equal(t, ret, 0, "%s: all ends come", kind);
-	say_time(t, "end", start, 2 * m->pairs);
-
-	/* What would come later. */
-	msleep(300);
-	take_events(m, &m->near);
-	take_events(m, &m->far);
-	check_side(t, m, &m->near, "near", RECVS + sends);
-	if (!far_gone)
-		check_side(t, m, &m->far, "far", RECVS);
-	/* Nothing that was posted before a graceful close is lost. */
-	if (!strcmp(kind, "graceful") && sends && !m->near.side.iwarp) {
-		vmtest_equal(t, m->near.success, m->pairs, "near: all sent");
-		vmtest_equal(t, m->far.success, m->pairs, "far: all received");
-	}
-
-	start = ktime_get();
-	ret = free_eps(m, &m->near, &freed);
-	/* Those of a closed IA went with it. */
-	if (!ret && m->far.side.ia)
-		ret = free_eps(m, &m->far, &freed);
-	vmtest_equal(t, ret, 0, "all freed");
-	say_time(t, "free", start, freed);
-
-	more = m->threads_most - min(m->threads_most, m->threads);
-	vmtest_say(t, "threads: %u before, %u at most", m->threads,
-		   m->threads_most);
-	vmtest_check(t, more <= vmtest_arg(t, "threads", 32),
-		     "no thread for each endpoint");
+	mass_say_time(t, "connect", start, 2 * pairs);
+	vmtest_say(t, "threads: %u before, %u at most", m->threads.before,
+		   m->threads.most);
+	/* From here on those that it takes to end them: a script does, too. */
+	threads_reset(&m->threads);
 }
 
 void vmtest_mass_close(struct vmtest *t)

@@ -34,11 +34,13 @@ per_endpoint()
 # round <kind> <pairs>: sets create, connect, ended and freed, in microseconds
 round()
 {
-	vmtest mass_open "pairs=$2"
+	how=$1 srq=0
+	[ "$1" != srq ] || how=graceful srq=1
+	vmtest mass_open "pairs=$2" srq=$srq
 	create=$(per_endpoint create) connect=$(per_endpoint connect)
 	check_eq "$1, $2 pairs: endpoints in debugfs" "$(endpoints)" $((2 * $2))
 	[ "$1" != removed ] || check "$1, $2 pairs: rdma link delete" del_rdma $TRANSPORT 1
-	vmtest mass_end "kind=$1"
+	vmtest mass_end "kind=$how"
 	ended=$(per_endpoint end) freed=$(per_endpoint free)
 	check_eq "$1, $2 pairs: endpoints left in debugfs" "$(endpoints)" 0
 	vmtest mass_close
@@ -56,7 +58,7 @@ add()
 }
 
 kinds=0
-for kind in graceful abrupt peer freed closed removed; do
+for kind in graceful abrupt peer freed closed removed srq; do
 	step "$kind"
 	round $kind $few
 	add few
