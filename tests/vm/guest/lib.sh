@@ -122,6 +122,29 @@ wait_until()
 }
 
 #
+# How often
+#
+
+# The KASAN kernel is slower, so there some numbers are smaller.
+debug_kernel()
+{
+	grep -q ' kasan_report$' /proc/kallsyms
+}
+
+# full: whether the kernel command line says kdapl.full=1: as often as it takes to
+# tell a fault that is rare, however slow that is.
+full()
+{
+	grep -q 'kdapl\.full=1' /proc/cmdline
+}
+
+# few: whether a number is to be smaller than that
+few()
+{
+	debug_kernel && ! full
+}
+
+#
 # Modules
 #
 

@@ -5,12 +5,6 @@
 
 VMTEST=/sys/kernel/debug/kdapl_vmtest
 
-# The KASAN kernel is slower, so there some numbers are smaller.
-debug_kernel()
-{
-	grep -q ' kasan_report$' /proc/kallsyms
-}
-
 # vmtest <test> [key=value...]: runs it, and reports its results as ours
 vmtest()
 {
