@@ -253,12 +253,16 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr,
 	if (!rmr_context || privileges & ~KDAPL_LMR_REMOTE ||
 	    (va_type != DAT_VA_TYPE_VA && va_type != DAT_VA_TYPE_ZB))
 		return -EINVAL;
+	/* A removal waits: it takes the list of the LMR away. */
+	ret = kdapl_ia_enter(rmr->obj.ia);
+	if (ret)
+		return ret;
 	ret = rmr_check(rmr, lmr, lmr_triplet, privileges);
 	if (ret)
-		return ret;
+		goto out_gate;
 	ret = rmr_enter(rmr, ep, false, &req.old);
 	if (ret)
-		return ret;
+		goto out_gate;
 	window = rmr_take_window(rmr, req.old);
 	ret = -EAGAIN;
 	if (!window)
@@ -269,10 +273,12 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr,
 		goto out_leave;
 	rmr_show(rmr, window, lmr_triplet, privileges, va_type);
 	*rmr_context = window->fr.key;
-	return 0;
+	goto out_gate;
 
 out_leave:
 	rmr_leave(rmr);
+out_gate:
+	kdapl_ia_leave(rmr->obj.ia);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_rmr_bind);

@@ -355,6 +355,8 @@ static void kdapl_rmr_removal(struct kunit *test)
 	fake_hca_unplug();
 	KUNIT_EXPECT_EQ(test, fake_hca_live(FAKE_MR), 0);
 	KUNIT_EXPECT_EQ(test, rmr_bind(t, 0, 0, &key), -ENODEV);
+	/* The memory is not at fault, though its list is gone. */
+	KUNIT_EXPECT_EQ(test, rmr_bind(t, 0, 8, &key), -ENODEV);
 	KUNIT_EXPECT_EQ(test, dat_rmr_free(t->rmr), 0);
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(t->lmr), 0);
 	kit_close(to_kit(test));
