@@ -153,18 +153,19 @@ static void kdapl_dto_faults_opcode_of_failed_completion(struct kunit *test)
  * An EP is freed while the device flushes its requests from another CPU: its QP
  * goes only when the last of them was polled.
  */
-enum { FAULT_ROUNDS = 60 };
+enum { FAULT_ROUNDS = 60, FAULT_FULL = 10000 };
 
 static void kdapl_dto_faults_freed_while_completing(struct kunit *test)
 {
 	struct dat_evd *evd = kit_evd(test, 32, DAT_EVD_DTO_FLAG);
 	struct dat_ep *client, *server;
 	struct kit_pair pair;
+	unsigned int rounds = kit_rounds(FAULT_ROUNDS, FAULT_FULL), i;
 	struct ib_qp *qp;
-	int i, k, at;
+	int k, at;
 
 	kit_pair_listen(test, &pair);
-	for (i = 0; i < FAULT_ROUNDS; i++) {
+	for (i = 0; i < rounds; i++) {
 		client = kit_ep(test, evd, evd, pair.conn_evd, 8);
 		server = kit_ep(test, NULL, NULL, pair.conn_evd, 0);
 		kit_pair_connect(test, &pair, client, server);
@@ -293,7 +294,7 @@ static struct kunit_case kdapl_dto_faults_cases[] = {
 	KUNIT_CASE(kdapl_dto_faults_shared_cq_too_small),
 	KUNIT_CASE(kdapl_dto_faults_failed_posts_keep_slots),
 	KUNIT_CASE(kdapl_dto_faults_opcode_of_failed_completion),
-	KUNIT_CASE(kdapl_dto_faults_freed_while_completing),
+	KUNIT_CASE_PARAM(kdapl_dto_faults_freed_while_completing, kit_pieces),
 	KUNIT_CASE(kdapl_dto_faults_ep_freed_in_its_own_batch),
 	KUNIT_CASE_PARAM(kdapl_dto_faults_two_ends, fault_order_gen_params),
 	{}

@@ -187,7 +187,7 @@ static void kdapl_wakeup_faults_endless_completions(struct kunit *test)
 			      fake_cq_callbacks(kit_cq(evd))));
 }
 
-enum { FAULT_ROUNDS = 60 };
+enum { FAULT_ROUNDS = 60, FAULT_FULL = 10000 };
 
 /*
  * An EVD is freed while a callback is on its way: the device has begun it on
@@ -214,11 +214,11 @@ static void kdapl_wakeup_faults_evd_freed_under_callback(struct kunit *test)
 	struct task_struct *task;
 	struct fault_stray *s;
 	struct dat_evd *evd;
-	int i;
+	unsigned int rounds = kit_rounds(FAULT_ROUNDS, FAULT_FULL), i;
 
 	s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, s);
-	for (i = 0; i < FAULT_ROUNDS; i++) {
+	for (i = 0; i < rounds; i++) {
 		evd = kit_evd_up(test, 8, i % 2 ? DAT_EVD_DTO_FLAG :
 				 DAT_EVD_DTO_FLAG | DAT_EVD_UPCALL_THREAD_FLAG,
 				 DAT_UPCALL_SINGLE_INSTANCE, up);
@@ -253,7 +253,8 @@ static struct kunit_case kdapl_wakeup_faults_cases[] = {
 	KUNIT_CASE(kdapl_wakeup_faults_first_notification),
 	KUNIT_CASE(kdapl_wakeup_faults_partial_drain),
 	KUNIT_CASE(kdapl_wakeup_faults_endless_completions),
-	KUNIT_CASE(kdapl_wakeup_faults_evd_freed_under_callback),
+	KUNIT_CASE_PARAM(kdapl_wakeup_faults_evd_freed_under_callback,
+			 kit_pieces),
 	{}
 };
 

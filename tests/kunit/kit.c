@@ -7,6 +7,27 @@
 #include "../../drivers/kdapl/main.h"
 #include "kit.h"
 
+static bool full;
+module_param(full, bool, 0444);
+MODULE_PARM_DESC(full, "Repeat as often as it takes to tell a rare fault (default: no)");
+
+unsigned int kit_rounds(unsigned int few, unsigned int many)
+{
+	return full ? many / KIT_PIECES : few;
+}
+EXPORT_SYMBOL_GPL(kit_rounds);
+
+const void *kit_pieces(const void *prev, char *desc)
+{
+	unsigned long piece = (unsigned long)prev + 1;
+
+	if (piece > (full ? KIT_PIECES : 1))
+		return NULL;
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "piece %lu", piece);
+	return (const void *)piece;
+}
+EXPORT_SYMBOL_GPL(kit_pieces);
+
 int kit_init(struct kunit *test)
 {
 	struct kit *kit;

@@ -41,6 +41,15 @@
 /* Longer than whatever wrongly happens needs to happen. */
 #define KIT_SETTLE()	msleep(20)
 
+/*
+ * A case that does something over and over: with full=1 for fake_hca as often as a
+ * rare fault takes, in pieces (its parameters), since KUnit gives it 300 s at a time.
+ */
+#define KIT_PIECES	50
+const void *kit_pieces(const void *prev, char *desc);
+/* Rounds of a piece: @few, or its part of @many. */
+unsigned int kit_rounds(unsigned int few, unsigned int many);
+
 struct kit {
 	struct kunit *test;
 	struct dat_ia *ia;

@@ -228,7 +228,8 @@ prepare()
 run_kunit()
 {
 	item=kunit/$1
-	report "begin $item 600"
+	timeout=$((600 + more))
+	report "begin $item $timeout"
 	echo "=== $item"
 	log_begin
 	# The watchdog would deliver what a suite wants to see stranded.
@@ -238,12 +239,13 @@ run_kunit()
 		[ ! -e "$_file" ] || echo 0 >"$_file"
 	done
 	if [ -e /modules/fake_hca.ko ]; then
-		load fake_hca || fail_item "$item" "fake_hca cannot be loaded"
+		full && set -- "$1" full=1
+		load fake_hca $2 || fail_item "$item" "fake_hca cannot be loaded"
 	fi
-	limited 600 sh -c ". /lib/kdapl/lib.sh; load $1"
+	limited $timeout sh -c ". /lib/kdapl/lib.sh; load $1"
 	rc=$?
 	if [ $rc = 124 ]; then
-		fail_item "$item" "not done after 600 seconds"
+		fail_item "$item" "not done after $timeout seconds"
 		head -n 40 /tmp/blocked | log_lines
 	elif [ $rc != 0 ]; then
 		fail_item "$item" "cannot be loaded (status $rc)"

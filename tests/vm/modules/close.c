@@ -353,6 +353,8 @@ out:
 void vmtest_close_free(struct vmtest *t)
 {
 	u32 rounds = vmtest_arg(t, "rounds", 200), i;
+	u32 settle = vmtest_arg(t, "settle", 0);
+	struct dat_event event;
 	struct side near, far;
 	struct dat_psp *psp;
 	int ret;
@@ -365,6 +367,11 @@ void vmtest_close_free(struct vmtest *t)
 		ret = free_round(&near, &far);
 	vmtest_equal(t, ret, 0, "%u rounds of connect, cut and free (%u done)",
 		     rounds, i);
+	msleep(settle);
+	vmtest_equal(t, side_wait(near.conn, &event, 0), -ETIMEDOUT,
+		     "nothing comes later at the near side");
+	vmtest_equal(t, side_wait(far.conn, &event, 0), -ETIMEDOUT,
+		     "nothing comes later at the far side");
 	side_close(&near);
 	side_close(&far);
 }

@@ -195,6 +195,7 @@ static int close_round(struct side *near, struct busy *b, const char *addr,
 void vmtest_deadlock(struct vmtest *t)
 {
 	u32 rounds = vmtest_arg(t, "rounds", 200), slow = 0, i;
+	u32 closes = vmtest_arg(t, "closes", 200);
 	struct side near;
 	struct busy *b;
 	char addr[64], far[64];
@@ -218,10 +219,10 @@ void vmtest_deadlock(struct vmtest *t)
 		     "teardown from inside the upcall is refused");
 
 	ret = 0;
-	for (i = 0; !ret && i < rounds; i++)
+	for (i = 0; !ret && i < closes; i++)
 		ret = close_round(&near, b, far, i, &slow);
 	vmtest_equal(t, ret, 0, "%u abrupt closes under requests (%u done)",
-		     rounds, i);
+		     closes, i);
 	vmtest_equal(t, slow, 0, "no call needs a deadline");
 	side_close(&near);
 out:

@@ -11,6 +11,11 @@
 . /lib/kdapl/lib.sh
 . /scenarios/vmtest.sh
 
-rounds=200
-! debug_kernel || rounds=40
-vmtest deadlock rounds=$rounds
+rounds=200 closes=200
+if few; then
+	rounds=40 closes=40
+elif full; then
+	# Every other one is without psp_free.
+	rounds=400
+fi
+vmtest deadlock rounds=$rounds closes=$closes

@@ -9,10 +9,12 @@
 . /scenarios/rping.sh
 
 loads=100 rounds=20
-if grep -q ' kasan_report$' /proc/kallsyms; then
+if few; then
 	loads=25 rounds=6
 	# It is the same module.
 	[ "$TRANSPORT" = rxe ] || loads=5
+elif full; then
+	rounds=200
 fi
 
 need unload kdapl
@@ -58,6 +60,11 @@ while [ $i -lt $rounds ]; do
 		[ "$TRANSPORT" = rxe ] || krping_busy c$n || break 2
 	done
 	krping_busy c8 || break
+	# kdapl_rping itself, and an IA of each.
+	read -r refs </sys/module/kdapl/refcnt
+	# shellcheck disable=SC2086 # they are to be counted
+	set -- $clients
+	[ "$refs" = $((1 + $#)) ] || { step "$refs references for $# clients"; break; }
 	# Every other time the peer dies first.
 	[ $((i % 2)) = 0 ] || kill -9 $pid
 	rmmod kdapl_rping || break
@@ -65,5 +72,6 @@ while [ $i -lt $rounds ]; do
 	[ $((i % 2)) = 1 ] || kill -9 $pid
 	wait $pid 2>/dev/null
 	good=$((good + 1))
+	[ $((i % 20)) != 0 ] || log_checkpoint
 done
 check_eq "$rounds rounds of connects, traffic and unload" $good $rounds

@@ -16,7 +16,7 @@
 
 connections=1000
 rounds=100000
-if debug_kernel; then
+if few; then
 	connections=60
 	rounds=20000
 fi
