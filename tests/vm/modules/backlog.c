@@ -6,6 +6,8 @@
 #include <linux/jiffies.h>
 #include <linux/kernel.h>
 
+/* For what is counted. */
+#include "../../../drivers/kdapl/evd.h"
 #include "result.h"
 #include "side.h"
 #include "tests.h"
@@ -133,6 +135,8 @@ static void run(struct vmtest *t, struct clients *c)
 		vmtest_say(t, "it took %d ms", took);
 	vmtest_equal(t, side_wait(c->near.conn, &event, 200), -ETIMEDOUT,
 		     "one event each");
+	vmtest_equal(t, READ_ONCE(c->cr_evd->stats.refused), EXTRA,
+		     "so many the EVD has refused");
 
 	vmtest_equal(t, accept_all(t, c, 0, c->count), c->room,
 		     "the others are queued");
@@ -153,6 +157,12 @@ static void run(struct vmtest *t, struct clients *c)
 	vmtest_equal(t, failed, 0, "those rejected try again");
 	collect(c, EXTRA, &established, &rejected, &other);
 	vmtest_equal(t, established, EXTRA, "and succeed");
+	vmtest_equal(t, READ_ONCE(c->cr_evd->stats.refused), EXTRA,
+		     "none was refused again");
+	vmtest_equal(t, READ_ONCE(c->cr_evd->stats.overflow), 0,
+		     "no event was lost");
+	vmtest_equal(t, side_wait(c->far.async_evd, &event, 0), -ETIMEDOUT,
+		     "nor was anything said of that");
 }
 
 void vmtest_backlog(struct vmtest *t)

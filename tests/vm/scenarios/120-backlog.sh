@@ -12,4 +12,8 @@
 . /lib/kdapl/lib.sh
 . /scenarios/vmtest.sh
 
+ids_begin
 vmtest backlog
+# A listener, and two for each connect: of 4 that found room, and 6 that came twice.
+# Those with which dat_ia_open() looks an address up come on top of that.
+ids_end "backlog" 33

@@ -23,7 +23,9 @@ fi
 vmtest close_order
 vmtest close_passive
 vmtest close_both pairs=$pairs limit=$limit
+ids_begin
 vmtest close_free rounds=$rounds settle=$settle
+ids_end "connect, cut and free" $((1 + 2 * rounds))
 
 step "with the wire cut"
 (

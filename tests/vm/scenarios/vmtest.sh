@@ -23,6 +23,27 @@ vmtest()
 	END
 }
 
+TRACE=/sys/kernel/debug/tracing
+
+# ids_begin: from here on the ids of rdma_cm are counted, as it traces them
+ids_begin()
+{
+	need test -d $TRACE/events/rdma_cma/cm_id_attach
+	echo >$TRACE/trace
+	echo 1 >$TRACE/events/rdma_cma/cm_id_attach/enable
+	echo 1 >$TRACE/events/rdma_cma/cm_id_destroy/enable
+}
+
+# ids_end <words> <number>: there were so many at least, and they are gone
+ids_end()
+{
+	echo 0 >$TRACE/events/rdma_cma/cm_id_attach/enable
+	echo 0 >$TRACE/events/rdma_cma/cm_id_destroy/enable
+	_made=$(grep -c ' cm_id_attach: ' $TRACE/trace)
+	check "$1: ids that were made: $_made of $2 or more" test "$_made" -ge "$2"
+	check_eq "$1: ids that were destroyed" "$(grep -c ' cm_id_destroy: ' $TRACE/trace)" "$_made"
+}
+
 # stress_word <key> <default>: from the kernel command line, kdapl.<key>=
 stress_word()
 {
