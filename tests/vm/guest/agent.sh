@@ -153,6 +153,11 @@ show_blocked()
 
 clean_up()
 {
+	# One that a scenario has taken away.
+	for _file in /sys/devices/system/cpu/cpu*/online; do
+		read -r _online <"$_file"
+		[ "$_online" = 1 ] || echo 1 >"$_file"
+	done 2>/dev/null
 	if ! unload_all >/tmp/unload; then
 		fail_item "$1" "$(cat /tmp/unload)"
 		dirty=1

@@ -32,6 +32,7 @@ static const struct {
 	{ "close_free", vmtest_close_free },
 	{ "deadlock", vmtest_deadlock },
 	{ "deaf", vmtest_deaf },
+	{ "flood", vmtest_flood },
 	{ "grace", vmtest_grace },
 	{ "grace_over", vmtest_grace_over },
 	{ "last_send", vmtest_last_send },

@@ -14,6 +14,7 @@ void vmtest_close_dead(struct vmtest *t);
 void vmtest_close_free(struct vmtest *t);
 void vmtest_deadlock(struct vmtest *t);
 void vmtest_deaf(struct vmtest *t);
+void vmtest_flood(struct vmtest *t);
 void vmtest_grace(struct vmtest *t);
 void vmtest_grace_over(struct vmtest *t);
 void vmtest_last_send(struct vmtest *t);

@@ -7,6 +7,10 @@
 # The race between the last look at a queue and the arming of its upcall, in a
 # closed loop on two CPUs. The control run arms a raw CQ without looking: if that
 # one loses nothing, the test is no test.
+#
+# Then a flood, over rxe: four peers, and a receiver that has one CPU, first on a
+# machine that has no other, then with the peers on the other one, so that they are
+# never slower. With siw the receiver is where its socket was busy.
 
 . /lib/kdapl/lib.sh
 . /scenarios/vmtest.sh
@@ -28,3 +32,17 @@ vmtest race form=single count="$count"
 vmtest race form=notify count=$((count / 10)) window=8
 vmtest race form=notify count=$((count / 10)) merged=1
 vmtest race form=single count=$((count / 10)) merged=1 window=8
+
+[ "$TRANSPORT" = rxe ] || exit 0
+ms=1000
+! full || ms=30000
+step "a flood, on one CPU"
+second=/sys/devices/system/cpu/cpu1/online
+[ ! -e $second ] || need sh -c "echo 0 >$second"
+vmtest flood ms=$ms
+[ -e $second ] || exit 0
+need sh -c "echo 1 >$second"
+step "a flood, from the other CPU"
+need sh -c "echo 1 >/sys/class/net/$NET1/queues/rx-0/rps_cpus"
+need sh -c "echo 2 >/sys/class/net/$NET0/queues/rx-0/rps_cpus"
+vmtest flood ms=$ms
