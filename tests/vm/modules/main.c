@@ -35,6 +35,7 @@ static const struct {
 	{ "flood", vmtest_flood },
 	{ "grace", vmtest_grace },
 	{ "grace_over", vmtest_grace_over },
+	{ "imm", vmtest_imm },
 	{ "last_send", vmtest_last_send },
 	{ "last_send_owned", vmtest_last_send_owned },
 	{ "mass_open", vmtest_mass_open },

@@ -17,6 +17,7 @@ void vmtest_deaf(struct vmtest *t);
 void vmtest_flood(struct vmtest *t);
 void vmtest_grace(struct vmtest *t);
 void vmtest_grace_over(struct vmtest *t);
+void vmtest_imm(struct vmtest *t);
 void vmtest_last_send(struct vmtest *t);
 void vmtest_last_send_owned(struct vmtest *t);
 void vmtest_mass_open(struct vmtest *t);
