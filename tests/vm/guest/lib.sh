@@ -108,6 +108,13 @@ pause()
 	read -r -t "$1" _ <>/tmp/pause || :
 }
 
+# hundredths: of a second, by the clock
+hundredths()
+{
+	read -r _now _ </proc/uptime
+	echo "${_now%.*}${_now#*.}"
+}
+
 # wait_until '<command>' <seconds>: polls until the command succeeds. By the
 # clock: in emulation a look may take longer than the pause behind it.
 wait_until()

@@ -23,6 +23,8 @@ static const struct {
 	const char *name;
 	void (*run)(struct vmtest *t);
 } tests[] = {
+	{ "asleep_open", vmtest_asleep_open },
+	{ "asleep_end", vmtest_asleep_end },
 	{ "attr", vmtest_attr },
 	{ "backlog", vmtest_backlog },
 	{ "close_order", vmtest_close_order },
@@ -132,6 +134,7 @@ static int __init vmtest_init(void)
 static void __exit vmtest_exit(void)
 {
 	debugfs_remove(vmtest_dir);
+	vmtest_asleep_exit();
 	vmtest_mass_exit();
 	kfree(vmtest.report);
 }

@@ -5,6 +5,8 @@
 
 struct vmtest;
 
+void vmtest_asleep_open(struct vmtest *t);
+void vmtest_asleep_end(struct vmtest *t);
 void vmtest_attr(struct vmtest *t);
 void vmtest_backlog(struct vmtest *t);
 void vmtest_close_order(struct vmtest *t);
@@ -39,6 +41,7 @@ void vmtest_srq(struct vmtest *t);
 void vmtest_stress(struct vmtest *t);
 
 /* What a script has left behind. */
+void vmtest_asleep_exit(void);
 void vmtest_mass_exit(void);
 
 #endif /* _VMTEST_TESTS_H */

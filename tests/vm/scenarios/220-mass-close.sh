@@ -11,6 +11,9 @@
 # that one, over siw too, with
 #
 #	make test ONLY=220-mass-close KERNEL_ARGS='kdapl.full=1 kdapl.more=3000'
+#
+# And a device is deleted whose consumer sleeps for ever, with everything open, requests
+# posted, and traffic coming in. The removal waits for nobody, and the consumer is told.
 
 . /lib/kdapl/lib.sh
 . /scenarios/vmtest.sh
@@ -75,3 +78,22 @@ for what in create connect ended freed; do
 	check "$what: $many_us us an endpoint of many, $few_us of few" \
 		test "$many_us" -le $((3 * few_us + 300))
 done
+
+step "a consumer that sleeps"
+# A message that nobody receives waits; iWARP ends the connection for it.
+sends=2
+[ "$TRANSPORT" = rxe ] || sends=0
+# The kernel with KASAN, beside other machines, takes 1 to 4 s.
+limit=5
+! debug_kernel || limit=10
+# None of these is what ends it.
+for param in disconnect_timeout_ms drep_grace_ms flush_timeout_ms; do
+	echo 60000 >/sys/module/kdapl/parameters/$param
+done
+vmtest asleep_open sends=$sends
+begin=$(hundredths)
+check "rdma link delete" del_rdma $TRANSPORT 0
+took=$(($(hundredths) - begin))
+check "asleep: the removal takes less than $limit s (${took}0 ms)" test $took -lt ${limit}00
+vmtest asleep_end
+need add_rdma $TRANSPORT 0
