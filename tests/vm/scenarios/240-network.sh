@@ -22,7 +22,7 @@ busy()
 
 ended()
 {
-	krping_is "$1" state done
+	krping_is "$1" state "done"
 }
 
 # A client and a server, and pings between them.
