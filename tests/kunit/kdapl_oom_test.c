@@ -8,6 +8,7 @@
 #include <linux/scatterlist.h>
 #include <linux/vmalloc.h>
 
+#include <dat/dat_ib_extensions.h>
 #include <dat/kdat_fmr_pool.h>
 
 #include "walk.h"
@@ -50,6 +51,17 @@ static int oom_open(struct oom_objects *o, void **out)
 static int oom_close(void *ia)
 {
 	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
+static int oom_open_query(struct oom_objects *o, void **out)
+{
+	return dat_ib_open_query(FAKE_NAME, (struct dat_ia **)out, 0, NULL, 0,
+				 NULL);
+}
+
+static int oom_close_query(void *ia)
+{
+	return dat_ib_close_query(ia);
 }
 
 static int oom_pz(struct oom_objects *o, void **out)
@@ -318,6 +330,7 @@ static int oom_csp_free(void *csp)
 
 static const struct oom_case oom_cases[] = {
 	{ "dat_ia_open", oom_open, oom_close },
+	{ "dat_ib_open_query", oom_open_query, oom_close_query },
 	{ "dat_pz_create", oom_pz, oom_pz_free },
 	{ "dat_evd_kcreate softirq", oom_evd, oom_evd_free },
 	{ "dat_evd_kcreate thread", oom_evd_thread, oom_evd_free },

@@ -86,8 +86,8 @@ static int walk_bind_length(struct walk *w, u32 length)
 	u32 key;
 
 	return dat_rmr_bind(o->rmr, o->lmr, &part,
-			    DAT_MEM_PRIV_REMOTE_READ_FLAG, DAT_VA_TYPE_VA,
-			    o->mem->ep, mem_cookie(1), 0, &key);
+			    RMR_REMOTE, DAT_VA_TYPE_VA, o->mem->ep,
+			    mem_cookie(1), 0, &key);
 }
 
 static int walk_bind(struct walk *w)
@@ -112,6 +112,17 @@ static void walk_bound(struct walk *w)
 			 DAT_RMR_BIND_COMPLETION_EVENT);
 }
 
+static int walk_unbind(struct walk *w)
+{
+	return walk_bind_length(w, 0);
+}
+
+static void walk_bind_done(struct walk *w)
+{
+	KIT_EXPECT_EVENT(w->test, walk_objects(w)->mem->req,
+			 DAT_RMR_BIND_COMPLETION_EVENT);
+}
+
 /*
  * A bind that failed leaves the old one in force, or has ended it: not an RMR that
  * can neither be bound nor unbound, and no key that works and is not told.
@@ -132,6 +143,33 @@ static void walk_unbound(struct walk *w)
 		KIT_EXPECT_EVENT(w->test, o->mem->req,
 				 DAT_RMR_BIND_COMPLETION_EVENT);
 	KUNIT_EXPECT_FALSE(w->test, key && fake_mr_valid(key));
+}
+
+/* Into the window. */
+static int walk_read_to_rmr(struct walk *w)
+{
+	const struct dat_rmr_triplet remote = {
+		.virtual_address = 0x1000,
+		.segment_length = 8,
+		.rmr_context = 0xfeed,
+	};
+	struct walk_objects *o = walk_objects(w);
+	struct dat_rmr_triplet local = {
+		.virtual_address = (uintptr_t)o->mem->memory,
+		.segment_length = 8,
+		.rmr_context = rmr_context(o->rmr),
+	};
+
+	return dat_ep_post_rdma_read_to_rmr(o->mem->ep, &local, mem_cookie(1),
+					    &remote, 0);
+}
+
+static void walk_read_done(struct walk *w)
+{
+	struct walk_objects *o = walk_objects(w);
+
+	fake_qp_complete(o->mem->qp, true, 1, IB_WC_SUCCESS);
+	KIT_EXPECT_EVENT(w->test, o->mem->req, DAT_DTO_COMPLETION_EVENT);
 }
 
 static int walk_map(struct walk *w)
@@ -175,6 +213,10 @@ static const struct walk_step walk_steps[] = {
 	{ "dat_rmr_bind", NULL, walk_bind, walk_bind_undo },
 	{ "dat_rmr_bind over another", walk_bound, walk_bind, NULL,
 	  walk_unbound },
+	{ "dat_rmr_bind of nothing", walk_bound, walk_unbind, walk_bind_done,
+	  walk_unbound },
+	{ "dat_ep_post_rdma_read_to_rmr", walk_bound, walk_read_to_rmr,
+	  walk_read_done, walk_unbound },
 	{ "dat_fmr_pool_map", NULL, walk_map, walk_unmap, walk_flush },
 	{ "dat_fmr_pool_flush", walk_mapped, walk_pool_flush, NULL,
 	  walk_flush },

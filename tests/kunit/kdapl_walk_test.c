@@ -23,6 +23,7 @@ struct walk_objects {
 	struct dat_evd *evd;
 	struct dat_srq *srq;
 	struct dat_ep *ep;
+	struct dat_ia *ia;
 };
 
 static struct walk_objects *walk_objects(struct walk *w)
@@ -305,8 +306,36 @@ static int walk_list(struct walk *w)
 	return ret;
 }
 
+/* An IA makes its one at the first call. */
+static void walk_open(struct walk *w)
+{
+	struct walk_objects *o = walk_objects(w);
+	struct dat_evd *async = NULL;
+
+	KUNIT_ASSERT_EQ(w->test, dat_ia_open(FAKE_NAME, 8, &async, &o->ia), 0);
+}
+
+static int walk_reserved(struct walk *w)
+{
+	struct dat_lmr *lmr = NULL;
+	u32 context = 0;
+	int ret;
+
+	ret = dat_ia_reserved_lmr(walk_objects(w)->ia, &lmr, &context);
+	KUNIT_EXPECT_EQ(w->test, !lmr, !!ret);
+	KUNIT_EXPECT_EQ(w->test, !context, !!ret);
+	return ret;
+}
+
+static void walk_close(struct walk *w)
+{
+	KUNIT_EXPECT_EQ(w->test, dat_ia_close(walk_objects(w)->ia,
+					      DAT_CLOSE_GRACEFUL_FLAG), 0);
+}
+
 static const struct walk_step walk_steps[] = {
 	{ "dat_registry_list_providers", NULL, walk_list },
+	{ "dat_ia_reserved_lmr", walk_open, walk_reserved, NULL, walk_close },
 	{ "dat_evd_resize", walk_make_evd, walk_resize, NULL, walk_free_evd },
 	{ "dat_evd_set_attr", walk_make_evd, walk_set_attr, NULL,
 	  walk_free_evd },

@@ -44,6 +44,7 @@ struct walk {
  * @call: the call; 0 or an errno
  * @undo: takes back what it did when it had succeeded; may be NULL
  * @finish: the opposite of @prepare; may be NULL
+ * @never: nothing in it can fail, which is looked after
  */
 struct walk_step {
 	const char *name;
@@ -51,6 +52,7 @@ struct walk_step {
 	int (*call)(struct walk *w);
 	void (*undo)(struct walk *w);
 	void (*finish)(struct walk *w);
+	bool never;
 };
 
 void walk_run(struct kunit *test, const struct walk_step *step, void *priv);
