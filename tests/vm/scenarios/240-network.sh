@@ -105,7 +105,9 @@ if ended c || ended s; then
 	finish "link down, shortly"
 else
 	krping stop c
-	check_session c "link down, shortly: the client"
+	check "link down, shortly: the client stops" krping_done c 60
+	check_eq "link down, shortly: well, and nothing is lost" \
+		"$(krping_result c) $(krping_lost c)" '0 0'
 	krping remove c
 	krping remove s
 fi
