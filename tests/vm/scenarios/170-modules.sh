@@ -10,7 +10,7 @@
 
 loads=100 rounds=20
 if few; then
-	loads=25 rounds=6
+	loads=15 rounds=4
 	# It is the same module.
 	[ "$TRANSPORT" = rxe ] || loads=5
 elif full; then

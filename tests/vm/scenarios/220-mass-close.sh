@@ -21,7 +21,7 @@
 KDAPL=/sys/kernel/debug/kdapl
 few=50 many=500
 if few; then
-	few=10 many=50
+	few=8 many=32
 fi
 
 # endpoints: of all IAs, by debugfs
