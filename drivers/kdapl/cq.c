@@ -236,6 +236,54 @@ static noinline void cq_special_locked(struct dat_evd *evd,
 	}
 }
 
+/* The oldest of @queue, by a completion of its own. */
+static __always_inline void cq_one_locked(struct dat_evd *evd,
+					  struct kdapl_queue *queue,
+					  struct kdapl_wr *wr,
+					  const struct ib_wc *wc)
+{
+	if (unlikely(wr->flags & (KDAPL_WR_INTERNAL | KDAPL_WR_EXT |
+				 KDAPL_WR_MEM | KDAPL_WR_SILENT))) {
+		cq_special_locked(evd, queue, wr, wc);
+	} else if (wr->flags & KDAPL_WR_SUPPRESS &&
+		   wc->status == IB_WC_SUCCESS) {
+		cq_reclaim_locked(evd, queue, queue->tail + 1);
+	} else {
+		cq_event_locked(evd, queue, wr, wc);
+		WRITE_ONCE(queue->tail, queue->tail + 1);
+	}
+}
+
+/*
+ * Those in front of a flushed request. siw of 6.1 flushes what is posted while its
+ * QP is on its way to the error state (the state is set, its lock still held) at once,
+ * in front of what is queued. Whoever is owed a completion and has none is among
+ * these: nothing more is executed, so all of them are flushed now, in order, and
+ * their own completions come too late. Elsewhere nobody is owed anything here.
+ */
+static noinline void cq_flush_ahead_locked(struct dat_evd *evd,
+					   struct kdapl_queue *queue, u32 done)
+{
+	static const struct ib_wc flushed = { .status = IB_WC_WR_FLUSH_ERR };
+	struct kdapl_wr *wr;
+	bool owed = false;
+	u32 i;
+
+	for (i = queue->tail; i != done && !owed; i++) {
+		wr = &queue->wr[i & queue->mask];
+		owed = !(wr->flags & KDAPL_WR_HELD) &&
+		       (!(wr->flags & KDAPL_WR_SUPPRESS) ||
+			wr->flags & KDAPL_WR_OWED);
+	}
+	if (!owed) {
+		cq_reclaim_locked(evd, queue, done);
+		return;
+	}
+	while (queue->tail != done)
+		cq_one_locked(evd, queue, &queue->wr[queue->tail & queue->mask],
+			      &flushed);
+}
+
 /**
  * kdapl_cq_complete_locked - a work request is done with
  * @evd: the EVD of its queue, locked
@@ -258,25 +306,22 @@ void kdapl_cq_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 	}
 	ahead = ((u32)(wr - queue->wr) - queue->tail) & queue->mask;
 	if (unlikely(ahead >= READ_ONCE(queue->head) - queue->tail)) {
-		/* Not posted, or completed before: the provider's fault. */
-		kdapl_ring_overflow_locked(evd);
+		/*
+		 * Not posted, or completed before: the provider's fault. But
+		 * see cq_flush_ahead_locked() for what is flushed.
+		 */
+		if (wc->status != IB_WC_WR_FLUSH_ERR)
+			kdapl_ring_overflow_locked(evd);
 		return;
 	}
-	if (ahead)
+	if (unlikely(ahead && wc->status == IB_WC_WR_FLUSH_ERR))
+		cq_flush_ahead_locked(evd, queue, queue->tail + ahead);
+	else if (ahead)
 		cq_reclaim_locked(evd, queue, queue->tail + ahead);
 
 	trace_kdapl_dto_complete(ep->obj.id, wr->op, wc->status);
 
-	if (unlikely(wr->flags & (KDAPL_WR_INTERNAL | KDAPL_WR_EXT |
-				 KDAPL_WR_MEM | KDAPL_WR_SILENT))) {
-		cq_special_locked(evd, queue, wr, wc);
-	} else if (wr->flags & KDAPL_WR_SUPPRESS &&
-		   wc->status == IB_WC_SUCCESS) {
-		cq_reclaim_locked(evd, queue, queue->tail + 1);
-	} else {
-		cq_event_locked(evd, queue, wr, wc);
-		WRITE_ONCE(queue->tail, queue->tail + 1);
-	}
+	cq_one_locked(evd, queue, wr, wc);
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		kdapl_ep_completion_error(ep, wc->status);

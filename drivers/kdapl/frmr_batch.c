@@ -54,11 +54,13 @@ static int batch_post_locked(struct kdapl_queue *queue,
 			     struct kdapl_frmr **frs, int n)
 {
 	const struct ib_send_wr *bad = &frs[0]->inv;
+	struct kdapl_wr *last = (void *)(uintptr_t)frs[n - 1]->inv.wr_id;
 	int i, ret, posted = n;
 
 	for (i = 0; i + 1 < n; i++)
 		frs[i]->inv.next = &frs[i + 1]->inv;
 	frs[n - 1]->inv.send_flags = IB_SEND_SIGNALED;
+	last->flags |= KDAPL_WR_OWED;
 	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
 	      ib_post_send(queue->ep->qp, &frs[0]->inv, &bad);
 	trace_kdapl_dto_post(queue->ep->obj.id, DAT_DTO_LMR_INVALIDATE, n, ret);

@@ -59,7 +59,7 @@ static struct kdapl_wr *frmr_wr_locked(struct kdapl_queue *queue,
 	if (req->silent)
 		wr->flags |= KDAPL_WR_SILENT;
 	if (req->flags & DAT_COMPLETION_SUPPRESS_FLAG)
-		wr->flags |= KDAPL_WR_SUPPRESS;
+		wr->flags |= KDAPL_WR_SUPPRESS | KDAPL_WR_OWED;
 	if (req->flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
 		wr->flags |= KDAPL_WR_UNSIGNALLED;
 	atomic_inc(&req->fr->posted);

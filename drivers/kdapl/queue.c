@@ -249,7 +249,7 @@ bool kdapl_queue_prove(struct kdapl_queue *queue)
 	wr->cookie.as_64 = 0;
 	wr->len = 0;
 	wr->op = KDAPL_OP_PROOF;
-	wr->flags = KDAPL_WR_SUPPRESS | KDAPL_WR_SILENT;
+	wr->flags = KDAPL_WR_SUPPRESS | KDAPL_WR_SILENT | KDAPL_WR_OWED;
 	queue->posted++;
 	kdapl_queue_publish_locked(queue, wr);
 	posted = !queue_post_empty_locked(queue, wr);

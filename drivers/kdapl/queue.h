@@ -36,6 +36,8 @@ enum kdapl_wr_flags {
 	KDAPL_WR_BIND = 0x200,		/* MEM: of an RMR, with an event of its own */
 	/* Never posted: FLUSHED when one behind it completes, or in software. */
 	KDAPL_WR_HELD = 0x20,
+	/* SUPPRESS, but with a completion of its own all the same. */
+	KDAPL_WR_OWED = 0x400,
 };
 
 /**
@@ -102,7 +104,8 @@ struct kdapl_window {
  * use are posted - released.
  *
  * Contexts wr[tail..head-1] are with the provider. A completion of context i
- * proves those before i complete: one direction of a QP completes in order.
+ * proves those before i complete: one direction of a QP completes in order. But for
+ * what siw of 6.1 flushes: see cq_flush_ahead_locked().
  */
 struct kdapl_queue {
 	struct dat_ep *ep;
