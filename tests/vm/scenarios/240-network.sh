@@ -20,11 +20,6 @@
 echo 1 >/proc/sys/net/ipv4/tcp_syn_retries
 echo 5 >/proc/sys/net/ipv4/tcp_retries2
 
-busy()
-{
-	krping_busy c 10
-}
-
 ended()
 {
 	krping_is "$1" state "done"
@@ -36,7 +31,7 @@ begin()
 	need krping server name=s addr=$IP1
 	need listening 7174
 	need krping client name=c device=$DEV0 addr=$IP1
-	need busy
+	need krping_busy c 10
 }
 
 # What the link took along.
