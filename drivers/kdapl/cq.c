@@ -2,68 +2,26 @@
 /*
  * kdapl: completions of an EVD's CQ, into events of its ring
  *
- * Whoever polls does so under the EVD lock, so completions enter the ring in the
- * order of the CQ. Only status and wr_id of a failed completion mean anything,
- * and wc->qp may name a QP that is gone: all else comes from the context of the
- * work request, which lives until its EP has seen every one of them.
+ * They come in the order of the CQ, see cq_poll.c. Only status and wr_id of a
+ * failed completion mean anything, and wc->qp may name a QP that is gone: all else
+ * comes from the context of the work request, which lives until its EP has seen
+ * every one of them.
  */
 #include <linux/kernel.h>
-#include <linux/ratelimit.h>
-#include <linux/sched.h>
 #include <rdma/ib_verbs.h>
 
-#include "async.h"
 #include "counters.h"
 #include "cq.h"
 #include "ep.h"
 #include "errno.h"
 #include "evd.h"
-#include "fault.h"
 #include "frmr.h"
 #include "ia.h"
-#include "kunit.h"
 #include "lmr.h"
 #include "queue.h"
 #include "rmr.h"
 #include "srq.h"
 #include "trace.h"
-#include "upcall.h"
-
-static atomic_t cq_next_vector;
-
-/**
- * kdapl_cq_create - make a CQ for an EVD
- * @evd: the EVD, whose comp_vector says where; ~0 spreads over all vectors
- * @min_cqe: completions that must fit
- * @cq: the CQ
- *
- * Context: process; sleeps; inside the IA's gate.
- * Return: 0 or the provider's errno.
- */
-int kdapl_cq_create(struct dat_evd *evd, u32 min_cqe, struct ib_cq **cq)
-{
-	struct dat_ia *ia = evd->obj.ia;
-	struct ib_cq_init_attr attr = {
-		.cqe = min_t(u32, min_cqe, ia->dev_attr.max_cqe),
-	};
-	u32 vectors = max_t(u32, ia->ibdev->num_comp_vectors, 1);
-	struct ib_cq *new;
-
-	might_sleep();
-
-	if (evd->comp_vector == ~0U)
-		attr.comp_vector = (u32)atomic_inc_return(&cq_next_vector) % vectors;
-	else
-		attr.comp_vector = evd->comp_vector;
-
-	new = ERR_PTR(kdapl_fault(KDAPL_FAULT_CREATE)) ?:
-	      ib_create_cq(ia->ibdev, kdapl_upcall_comp_handler,
-			   kdapl_async_cq_event, evd, &attr);
-	if (IS_ERR(new))
-		return PTR_ERR(new);
-	*cq = new;
-	return 0;
-}
 
 /* One event for a request; what a failed completion cannot say, @wr does. */
 static void cq_event_locked(struct dat_evd *evd, struct kdapl_queue *queue,
@@ -164,11 +122,42 @@ static noinline u32 cq_reclaim_rare_locked(struct dat_evd *evd,
 	return 0;
 }
 
+/* The oldest of @queue, by the completion of one behind it; 1: a credit is free. */
+static __always_inline u32 cq_reclaim_one_locked(struct dat_evd *evd,
+						 struct kdapl_queue *queue,
+						 struct kdapl_wr *wr)
+{
+	u32 credit = 1;
+
+	if (unlikely(wr->flags & (KDAPL_WR_HELD | KDAPL_WR_MEM)))
+		credit = cq_reclaim_rare_locked(evd, queue, wr);
+	WRITE_ONCE(queue->tail, queue->tail + 1);
+	return credit;
+}
+
+/* A success that was to be suppressed, by a completion of its own. */
+static void cq_suppressed_locked(struct dat_evd *evd, struct kdapl_queue *queue,
+				 struct kdapl_wr *wr)
+{
+	u32 credit = cq_reclaim_one_locked(evd, queue, wr);
+
+	/* Pairs with the acquire of a poster in search of a credit. */
+	smp_store_release(&queue->released, queue->released + credit);
+}
+
+/* Whether @wr is done only when a completion of its own says so. */
+static __always_inline bool cq_owed(const struct kdapl_wr *wr)
+{
+	return (wr->flags & (KDAPL_WR_SUPPRESS | KDAPL_WR_OWED)) !=
+	       KDAPL_WR_SUPPRESS && !(wr->flags & KDAPL_WR_HELD);
+}
+
 /*
  * What stands in front of a completed request is done too: suppressed, then it
- * has succeeded, or held back from the QP while the peer was closing.
+ * has succeeded, or held back from the QP while the peer was closing. But for one
+ * that is owed a completion: nothing from there on. True: there was none.
  */
-static void cq_reclaim_locked(struct dat_evd *evd, struct kdapl_queue *queue,
+static bool cq_reclaim_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 			      u32 done)
 {
 	u32 released = queue->released;
@@ -176,14 +165,13 @@ static void cq_reclaim_locked(struct dat_evd *evd, struct kdapl_queue *queue,
 
 	while (queue->tail != done) {
 		wr = &queue->wr[queue->tail & queue->mask];
-		if (unlikely(wr->flags & (KDAPL_WR_HELD | KDAPL_WR_MEM)))
-			released += cq_reclaim_rare_locked(evd, queue, wr);
-		else if (!(wr->flags & KDAPL_WR_INTERNAL))
-			released++;
-		WRITE_ONCE(queue->tail, queue->tail + 1);
+		if (unlikely(cq_owed(wr)))
+			break;
+		released += cq_reclaim_one_locked(evd, queue, wr);
 	}
 	/* Pairs with the acquire of a poster in search of a credit. */
 	smp_store_release(&queue->released, released);
+	return queue->tail == done;
 }
 
 /* One without an event gives its credit back by itself. */
@@ -224,7 +212,7 @@ static noinline void cq_special_locked(struct dat_evd *evd,
 			kdapl_lmr_defer_done_locked(wr, wc->status);
 	} else if (wr->flags & KDAPL_WR_SUPPRESS &&
 		   wc->status == IB_WC_SUCCESS) {
-		cq_reclaim_locked(evd, queue, queue->tail + 1);
+		cq_suppressed_locked(evd, queue, wr);
 	} else if (wr->flags & KDAPL_WR_MEM) {
 		cq_mem_locked(evd, queue, wr, wc);
 	} else if (wr->flags & KDAPL_WR_SILENT) {
@@ -247,7 +235,7 @@ static __always_inline void cq_one_locked(struct dat_evd *evd,
 		cq_special_locked(evd, queue, wr, wc);
 	} else if (wr->flags & KDAPL_WR_SUPPRESS &&
 		   wc->status == IB_WC_SUCCESS) {
-		cq_reclaim_locked(evd, queue, queue->tail + 1);
+		cq_suppressed_locked(evd, queue, wr);
 	} else {
 		cq_event_locked(evd, queue, wr, wc);
 		WRITE_ONCE(queue->tail, queue->tail + 1);
@@ -255,33 +243,89 @@ static __always_inline void cq_one_locked(struct dat_evd *evd,
 }
 
 /*
- * Those in front of a flushed request. siw of 6.1 flushes what is posted while its
- * QP is on its way to the error state (the state is set, its lock still held) at once,
- * in front of what is queued. Whoever is owed a completion and has none is among
- * these: nothing more is executed, so all of them are flushed now, in order, and
- * their own completions come too late. Elsewhere nobody is owed anything here.
+ * A request has succeeded before those in front of it that are owed completions,
+ * and waits for them: siw of 6.1 completes what it has sent, also behind a read
+ * whose answer is under way. Those take the long way, which looks for it then.
  */
-static noinline void cq_flush_ahead_locked(struct dat_evd *evd,
-					   struct kdapl_queue *queue, u32 done)
+static noinline void cq_early_locked(struct kdapl_queue *queue,
+				     struct kdapl_wr *early)
 {
-	static const struct ib_wc flushed = { .status = IB_WC_WR_FLUSH_ERR };
 	struct kdapl_wr *wr;
-	bool owed = false;
 	u32 i;
 
-	for (i = queue->tail; i != done && !owed; i++) {
+	for (i = queue->tail; i != early->pos; i++) {
 		wr = &queue->wr[i & queue->mask];
-		owed = !(wr->flags & KDAPL_WR_HELD) &&
-		       (!(wr->flags & KDAPL_WR_SUPPRESS) ||
-			wr->flags & KDAPL_WR_OWED);
+		if (cq_owed(wr))
+			wr->flags |= KDAPL_WR_AWAITED;
 	}
-	if (!owed) {
+	early->flags |= KDAPL_WR_EARLY;
+	queue->early++;
+}
+
+/* The oldest, whose completion has not come, or has come too early to count. */
+static void cq_flush_one_locked(struct dat_evd *evd, struct kdapl_queue *queue)
+{
+	static const struct ib_wc flushed = { .status = IB_WC_WR_FLUSH_ERR };
+	struct kdapl_wr *wr = &queue->wr[queue->tail & queue->mask];
+
+	if (wr->flags & KDAPL_WR_EARLY)
+		queue->early--;
+	trace_kdapl_dto_complete(queue->ep->obj.id, wr->op, flushed.status);
+	cq_one_locked(evd, queue, wr, &flushed);
+}
+
+/*
+ * The oldest is home, with @status: so are those that waited for nobody else. Behind
+ * a failure nothing has succeeded, as everywhere else.
+ */
+static noinline void cq_late_locked(struct dat_evd *evd,
+				    struct kdapl_queue *queue,
+				    enum ib_wc_status status)
+{
+	static const struct ib_wc success = { .status = IB_WC_SUCCESS };
+	struct kdapl_wr *wr;
+	u32 i;
+
+	while (queue->early && status != IB_WC_SUCCESS)
+		cq_flush_one_locked(evd, queue);
+
+	for (i = queue->tail; queue->early; i++) {
+		wr = &queue->wr[i & queue->mask];
+		if (!(wr->flags & KDAPL_WR_EARLY)) {
+			if (cq_owed(wr))
+				break;
+			continue;
+		}
+		cq_reclaim_locked(evd, queue, i);
+		queue->early--;
+		trace_kdapl_dto_complete(queue->ep->obj.id, wr->op,
+					 IB_WC_SUCCESS);
+		cq_one_locked(evd, queue, wr, &success);
+	}
+}
+
+/*
+ * In front of a request that has failed, and with it the QP; or of a receive, and
+ * these do not wait for each other. Mostly all of them are done. Not so on siw of
+ * 6.1: what is posted while its QP is on the way to the error state (the state is
+ * set, its lock still held) is flushed at once, in front of what is queued. Whoever
+ * is owed a completion and has none is among these: nothing more is executed, so all
+ * of them are flushed now, in order, and their own completions come too late.
+ */
+static noinline void cq_overtaken_locked(struct dat_evd *evd,
+					 struct kdapl_queue *queue, u32 done)
+{
+	u32 i;
+
+	for (i = queue->tail; i != done; i++)
+		if (cq_owed(&queue->wr[i & queue->mask]))
+			break;
+	if (i == done) {
 		cq_reclaim_locked(evd, queue, done);
 		return;
 	}
 	while (queue->tail != done)
-		cq_one_locked(evd, queue, &queue->wr[queue->tail & queue->mask],
-			      &flushed);
+		cq_flush_one_locked(evd, queue);
 }
 
 /**
@@ -305,129 +349,31 @@ void kdapl_cq_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 		return;
 	}
 	ahead = ((u32)(wr - queue->wr) - queue->tail) & queue->mask;
-	if (unlikely(ahead >= READ_ONCE(queue->head) - queue->tail)) {
+	if (unlikely(ahead >= READ_ONCE(queue->head) - queue->tail ||
+		     wr->flags & KDAPL_WR_EARLY)) {
 		/*
 		 * Not posted, or completed before: the provider's fault. But
-		 * see cq_flush_ahead_locked() for what is flushed.
+		 * see cq_overtaken_locked() for what is flushed.
 		 */
 		if (wc->status != IB_WC_WR_FLUSH_ERR)
 			kdapl_ring_overflow_locked(evd);
 		return;
 	}
-	if (unlikely(ahead && wc->status == IB_WC_WR_FLUSH_ERR))
-		cq_flush_ahead_locked(evd, queue, queue->tail + ahead);
-	else if (ahead)
-		cq_reclaim_locked(evd, queue, queue->tail + ahead);
+	if (ahead && unlikely(wc->status != IB_WC_SUCCESS || !queue->request)) {
+		cq_overtaken_locked(evd, queue, wr->pos);
+	} else if (ahead && unlikely(!cq_reclaim_locked(evd, queue, wr->pos))) {
+		cq_early_locked(queue, wr);
+		return;
+	}
 
 	trace_kdapl_dto_complete(ep->obj.id, wr->op, wc->status);
 
 	cq_one_locked(evd, queue, wr, wc);
+	if (unlikely(queue->early))
+		cq_late_locked(evd, queue, wc->status);
 
 	if (unlikely(wc->status != IB_WC_SUCCESS))
 		kdapl_ep_completion_error(ep, wc->status);
 	else if (unlikely(kdapl_ep_closing(ep)))
 		kdapl_ep_kick(ep, KDAPL_EP_TODO_PROGRESS);
 }
-
-/**
- * kdapl_cq_failed - say that the provider cannot poll
- * @evd: the EVD
- * @err: what ib_poll_cq() answered
- *
- * Return: 0, the number of completions.
- */
-u32 kdapl_cq_failed(struct dat_evd *evd, int err)
-{
-	pr_err_ratelimited("%s: evd %u: ib_poll_cq failed: %d\n",
-			   evd->obj.ia->name, evd->obj.id, err);
-	return 0;
-}
-
-/**
- * kdapl_cq_settle_locked - move what was fetched into the ring
- * @evd: the EVD, locked
- *
- * Return: the number of completions, whether they made events or not.
- */
-u32 kdapl_cq_settle_locked(struct dat_evd *evd)
-{
-	u32 n;
-
-	lockdep_assert_held(&evd->lock);
-
-	for (n = 0; evd->wc_left; n++) {
-		evd->wc_left--;
-		kdapl_cq_complete_locked(evd, evd->wc_next++);
-	}
-	return n;
-}
-
-/**
- * kdapl_cq_settle_one_locked - find out whether what was fetched has an event
- * @evd: the EVD, locked, with an empty ring
- *
- * Afterwards there is an event in the ring, or there was none.
- */
-void kdapl_cq_settle_one_locked(struct dat_evd *evd)
-{
-	lockdep_assert_held(&evd->lock);
-
-	while (evd->wc_left && !evd->live) {
-		evd->wc_left--;
-		kdapl_cq_complete_locked(evd, evd->wc_next++);
-	}
-}
-
-/**
- * kdapl_cq_poll_locked - move one batch of completions into the ring
- * @evd: the EVD, locked
- *
- * Return: the number of completions taken, whether they made events or not.
- */
-u32 kdapl_cq_poll_locked(struct dat_evd *evd)
-{
-	lockdep_assert_held(&evd->lock);
-
-	if (!evd->wc_left) {
-		if (!evd->cq)
-			return 0;
-		evd->wc_left = kdapl_cq_fetch_locked(evd);
-		evd->wc_next = evd->wc;
-	}
-	return kdapl_cq_settle_locked(evd);
-}
-
-/**
- * kdapl_cq_drain - move all completions into the ring
- * @evd: the EVD
- *
- * For the close of an EP, whose completions must come home whether or not the
- * consumer dequeues. The ring has a slot for each of them. Those that were there
- * at the call are in the ring afterwards; later ones need not be: others use the
- * CQ too, and may complete as fast as it is polled.
- *
- * Context: process; sleeps; takes @evd's lock, for one batch at a time.
- */
-void kdapl_cq_drain(struct dat_evd *evd)
-{
-	bool trigger = false;
-	u32 n, notifying, most, done = 0;
-
-	do {
-		spin_lock_irq(&evd->lock);
-		notifying = evd->notifying;
-		n = kdapl_cq_poll_locked(evd);
-		trigger |= evd->notifying != notifying &&
-			   kdapl_evd_policy_on(evd->policy);
-		/* A full CQ, and what was fetched from one. */
-		most = 2 * evd->cq_size;
-		spin_unlock_irq(&evd->lock);
-		done += n;
-		cond_resched();
-	} while (n && done <= most);
-
-	if (trigger)
-		kdapl_upcall_trigger(evd);
-}
-
-KDAPL_EXPORT_FOR_TEST(kdapl_cq_drain);

@@ -30,7 +30,7 @@ int kdapl_dto_not_posted_locked(struct kdapl_queue *queue, struct kdapl_wr *wr);
  * above.
  */
 int kdapl_dto_send_locked(struct kdapl_queue *queue, struct ib_send_wr *send,
-			  u8 op, u8 wr_flags, int num_sge,
+			  u8 op, u16 wr_flags, int num_sge,
 			  union dat_context cookie,
 			  enum dat_completion_flags flags);
 /* False: a read of no bytes must not reach the QP. */

@@ -51,8 +51,18 @@ int kdapl_dto_not_posted_locked(struct kdapl_queue *queue, struct kdapl_wr *wr)
 	return queue->gate == KDAPL_QUEUE_FLUSH;
 }
 
+/*
+ * Whether nothing else says that it is done: on iWARP what is sent behind a read may
+ * complete before it (siw).
+ */
+static bool dto_must_complete(const struct dat_ep *ep,
+			      const struct ib_send_wr *send)
+{
+	return send->opcode == IB_WR_RDMA_READ && ep->obj.ia->iwarp;
+}
+
 int kdapl_dto_send_locked(struct kdapl_queue *queue, struct ib_send_wr *send,
-			  u8 op, u8 wr_flags, int num_sge,
+			  u8 op, u16 wr_flags, int num_sge,
 			  union dat_context cookie,
 			  enum dat_completion_flags flags)
 {
@@ -63,8 +73,11 @@ int kdapl_dto_send_locked(struct kdapl_queue *queue, struct ib_send_wr *send,
 
 	if (flags & DAT_COMPLETION_SUPPRESS_FLAG) {
 		wr_flags |= KDAPL_WR_SUPPRESS;
-		if (queue->suppressed + 1 < queue->depth / 2)
+		if (queue->suppressed + 1 < queue->depth / 2 &&
+		    !dto_must_complete(ep, send))
 			send_flags = 0;
+		else
+			wr_flags |= KDAPL_WR_OWED;
 	}
 	if (flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
 		wr_flags |= KDAPL_WR_UNSIGNALLED;

@@ -72,8 +72,10 @@ fmr_wr_locked(struct kdapl_queue *queue, struct kdapl_frmr *fr, u8 op, u16 flags
  * Whether a registration is signalled. If its success is suppressed, whatever
  * completes behind it proves it done; see dto.c.
  */
-static __always_inline int fmr_signal_locked(struct kdapl_queue *queue, u32 flags)
+static __always_inline int fmr_signal_locked(struct kdapl_queue *queue, u32 flags,
+					     const struct ib_send_wr *reg)
 {
+	struct kdapl_wr *wr;
 	u32 suppressed;
 
 	/* It goes into the context as it is. */
@@ -84,6 +86,8 @@ static __always_inline int fmr_signal_locked(struct kdapl_queue *queue, u32 flag
 			queue->suppressed = suppressed;
 			return 0;
 		}
+		wr = (struct kdapl_wr *)(uintptr_t)reg->wr_id;
+		wr->flags |= KDAPL_WR_OWED;
 	}
 	queue->suppressed = 0;
 	return IB_SEND_SIGNALED;
@@ -187,7 +191,7 @@ fmr_short_locked(struct dat_lmr *lmr, void *va, u32 priv, struct dat_ep *ep,
 	fr->reg.wr.wr_id = (uintptr_t)fmr_wr_locked(queue, fr, DAT_DTO_LMR_FMR,
 						    KDAPL_WR_MEM | flags, key,
 						    cookie);
-	fr->reg.wr.send_flags = fmr_signal_locked(queue, flags);
+	fr->reg.wr.send_flags = fmr_signal_locked(queue, flags, &fr->reg.wr);
 	fr->reg.key = key;
 	fr->reg.access = lmr->access;
 	/* The completion may come inside the post, and fail. */

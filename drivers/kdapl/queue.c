@@ -86,6 +86,7 @@ int kdapl_queue_init(struct kdapl_queue *queue, struct dat_evd *evd,
 	queue->tail = 0;
 	queue->posted = 0;
 	queue->released = 0;
+	queue->early = 0;
 	queue->suppressed = 0;
 	return 0;
 }

@@ -38,6 +38,10 @@ enum kdapl_wr_flags {
 	KDAPL_WR_HELD = 0x20,
 	/* SUPPRESS, but with a completion of its own all the same. */
 	KDAPL_WR_OWED = 0x400,
+	/* Completed before one in front of it, whose turn comes first. */
+	KDAPL_WR_EARLY = 0x800,
+	/* Such a one in front: its completion takes the long way. */
+	KDAPL_WR_AWAITED = 0x1000,
 };
 
 /**
@@ -104,8 +108,9 @@ struct kdapl_window {
  * use are posted - released.
  *
  * Contexts wr[tail..head-1] are with the provider. A completion of context i
- * proves those before i complete: one direction of a QP completes in order. But for
- * what siw of 6.1 flushes: see cq_flush_ahead_locked().
+ * proves those before i complete that have none of their own. One that has is done
+ * when it comes, and those behind it wait: siw of 6.1 completes what it has sent
+ * before a read whose answer is under way, and flushes out of order; see cq.c.
  */
 struct kdapl_queue {
 	struct dat_ep *ep;
@@ -137,6 +142,7 @@ struct kdapl_queue {
 	/* Under evd->lock; released is read by posters with acquire. */
 	u32 tail;
 	u32 released;
+	u32 early;			/* contexts with KDAPL_WR_EARLY */
 
 	struct kdapl_wr *wr;		/* 2^n of them */
 	struct ib_sge *sge;		/* scratch of a post, under post_lock */

@@ -290,82 +290,6 @@ static void kdapl_dto_faults_two_ends(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fake_cm_alive(id));
 }
 
-struct fault_side {
-	const char *name;
-	bool send;
-};
-
-static const struct fault_side fault_sides[] = {
-	{ "requests", true },
-	{ "receives", false },
-};
-
-static void fault_side_desc(const struct fault_side *c, char *desc)
-{
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(fault_side, fault_sides, fault_side_desc);
-
-/*
- * siw flushes what is posted while its QP is on the way to error before what was
- * posted earlier: each has one event, in order, none is taken for a success.
- */
-static void kdapl_dto_faults_flushed_out_of_order(struct kunit *test)
-{
-	const struct fault_side *c = test->param_value;
-	struct dat_evd *evd = kit_evd(test, 16, DAT_EVD_DTO_FLAG);
-	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
-	struct dat_event event;
-	struct kit_pair pair;
-	struct fake_wr wr;
-	struct ib_qp *qp;
-	u64 i;
-
-	kit_pair(test, &pair, evd, evd, 4);
-	qp = kit_qp(pair.client);
-	fake_script.flush = FAKE_FLUSH_MANUAL;
-	for (i = 0; i < 3; i++)
-		KUNIT_ASSERT_EQ(test, c->send ? kit_post_send(pair.client, i, 0) :
-				kit_post_recv(pair.client, i), 0);
-	KUNIT_ASSERT_TRUE(test, fake_qp_peek(qp, c->send, 2, &wr));
-	wc.wr_id = wr.wr_id;
-	KUNIT_ASSERT_TRUE(test, fake_cq_push(kit_cq(evd), &wc));
-	for (i = 0; i < 3; i++) {
-		event = kit_next(evd);
-		KUNIT_EXPECT_EQ(test, fault_dto(&event)->user_cookie.as_64, i);
-		KUNIT_EXPECT_EQ(test, fault_dto(&event)->status,
-				DAT_DTO_ERR_FLUSHED);
-	}
-	/* Their own come, too late. */
-	fake_qp_complete(qp, c->send, 3, IB_WC_WR_FLUSH_ERR);
-	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, evd->stats.overflow, 0ULL);
-}
-
-/* Elsewhere a flushed request proves those done that were not to complete. */
-static void kdapl_dto_faults_flushed_behind_suppressed(struct kunit *test)
-{
-	struct dat_evd *evd = kit_evd(test, 16, DAT_EVD_DTO_FLAG);
-	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
-	struct dat_event event;
-	struct kit_pair pair;
-	struct fake_wr wr;
-
-	kit_pair(test, &pair, evd, evd, 4);
-	fake_script.flush = FAKE_FLUSH_MANUAL;
-	KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, 0,
-					    DAT_COMPLETION_SUPPRESS_FLAG), 0);
-	KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, 1, 0), 0);
-	KUNIT_ASSERT_TRUE(test, fake_qp_peek(kit_qp(pair.client), true, 1, &wr));
-	wc.wr_id = wr.wr_id;
-	KUNIT_ASSERT_TRUE(test, fake_cq_push(kit_cq(evd), &wc));
-	event = kit_next(evd);
-	KUNIT_EXPECT_EQ(test, fault_dto(&event)->user_cookie.as_64, 1ULL);
-	KUNIT_EXPECT_EQ(test, fault_dto(&event)->status, DAT_DTO_ERR_FLUSHED);
-	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
-}
-
 static struct kunit_case kdapl_dto_faults_cases[] = {
 	KUNIT_CASE(kdapl_dto_faults_shared_cq_too_small),
 	KUNIT_CASE(kdapl_dto_faults_failed_posts_keep_slots),
@@ -373,8 +297,6 @@ static struct kunit_case kdapl_dto_faults_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_dto_faults_freed_while_completing, kit_pieces),
 	KUNIT_CASE(kdapl_dto_faults_ep_freed_in_its_own_batch),
 	KUNIT_CASE_PARAM(kdapl_dto_faults_two_ends, fault_order_gen_params),
-	KUNIT_CASE_PARAM(kdapl_dto_faults_flushed_out_of_order, fault_side_gen_params),
-	KUNIT_CASE(kdapl_dto_faults_flushed_behind_suppressed),
 	{}
 };
 

@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completions that do not come in the order of the requests, as siw makes them: what
+ * was sent completes before a read in front of it whose answer is under way, and
+ * what is posted while the QP goes to error is flushed before what was posted
+ * earlier. Each request has one event, in the order of posting, that says what
+ * became of it.
+ */
+#include <linux/module.h>
+
+#include "../../drivers/kdapl/ep.h"
+#include "../../drivers/kdapl/evd.h"
+#include "../../drivers/kdapl/frmr.h"
+#include "../../drivers/kdapl/lmr.h"
+#include "mem_kit.h"
+
+enum {
+	ORDER_DEPTH = 8,
+};
+
+/* A connected pair, and what the device has of its requests. */
+struct order {
+	struct kunit *test;
+	struct dat_evd *evd;
+	struct kit_pair pair;
+	struct dat_ep *ep;
+	u64 wr_id[ORDER_DEPTH];
+	unsigned int posted;
+};
+
+static struct dat_dto_completion_event_data *
+order_dto(struct dat_event *event)
+{
+	return &event->event_data.dto_completion_event_data;
+}
+
+static struct order *order_init(struct kunit *test)
+{
+	struct order *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, o);
+	o->test = test;
+	o->evd = kit_evd(test, 4 * ORDER_DEPTH, DAT_EVD_DTO_FLAG);
+	kit_pair(test, &o->pair, o->evd, o->evd, ORDER_DEPTH);
+	o->ep = o->pair.client;
+	fake_script.flush = FAKE_FLUSH_MANUAL;
+	return o;
+}
+
+/* The next request; its cookie is its number. */
+static void order_post(struct order *o, enum dat_completion_flags flags)
+{
+	struct fake_wr wr = {};
+
+	KUNIT_ASSERT_EQ(o->test, kit_post_send(o->ep, o->posted, flags), 0);
+	KUNIT_ASSERT_TRUE(o->test, fake_qp_peek(kit_qp(o->ep), true, o->posted,
+						&wr));
+	o->wr_id[o->posted++] = wr.wr_id;
+}
+
+static void order_complete(struct order *o, unsigned int n,
+			   enum ib_wc_status status)
+{
+	struct ib_wc wc = { .wr_id = o->wr_id[n], .status = status };
+
+	KUNIT_ASSERT_TRUE(o->test, fake_cq_push(kit_cq(o->evd), &wc));
+}
+
+static void order_expect(struct order *o, unsigned int n,
+			 enum dat_dto_completion_status status)
+{
+	struct dat_event event = {};
+
+	/* Whatever completes is there at once. */
+	KUNIT_ASSERT_EQ(o->test, dat_evd_dequeue(o->evd, &event), 0);
+	KUNIT_EXPECT_EQ(o->test, order_dto(&event)->user_cookie.as_64, (u64)n);
+	KUNIT_EXPECT_EQ(o->test, order_dto(&event)->status, status);
+	KUNIT_EXPECT_PTR_EQ(o->test, order_dto(&event)->ep_handle, o->ep);
+}
+
+static void order_expect_none(struct order *o)
+{
+	struct dat_event event;
+
+	KUNIT_EXPECT_EQ(o->test, dat_evd_dequeue(o->evd, &event), -EAGAIN);
+}
+
+/* The same, and every credit is there again. */
+static void order_expect_idle(struct order *o)
+{
+	order_expect_none(o);
+	KUNIT_EXPECT_EQ(o->test, o->ep->req.posted, o->ep->req.released);
+	KUNIT_EXPECT_EQ(o->test, o->ep->req.early, 0U);
+	KUNIT_EXPECT_EQ(o->test, o->ep->req.head, o->ep->req.tail);
+	KUNIT_EXPECT_EQ(o->test, o->evd->stats.overflow, 0ULL);
+}
+
+/* How a consumer asks for events. */
+struct order_way {
+	const char *name;
+	bool batch;
+	bool upcall;
+};
+
+static const struct order_way order_ways[] = {
+	{ "one by one" },
+	{ "batch", .batch = true },
+	{ "behind an enable", .upcall = true },
+};
+
+static void order_way_desc(const struct order_way *way, char *desc)
+{
+	strscpy(desc, way->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(order_way, order_ways, order_way_desc);
+
+/*
+ * 1 and 3 complete before 0 and 2: nothing is heard of them; with 0 comes 1, with 2
+ * comes 3. An enable is not kept from arming by what makes no event.
+ */
+static void kdapl_dto_order_early(struct kunit *test)
+{
+	const struct order_way *way = test->param_value;
+	struct kit_upcall *up = kit_upcall(test);
+	struct order *o = order_init(test);
+	struct dat_event events[4];
+	int i;
+
+	for (i = 0; i < 4; i++)
+		order_post(o, 0);
+	order_complete(o, 1, IB_WC_SUCCESS);
+	order_complete(o, 3, IB_WC_SUCCESS);
+	if (way->upcall)
+		KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(o->evd,
+							    DAT_UPCALL_NOTIFY,
+							    &up->object,
+							    DAT_UPCALL_INVOC_NEW), 0);
+	else
+		order_expect_none(o);
+	KUNIT_EXPECT_EQ(test, o->ep->req.early, 2U);
+	KUNIT_EXPECT_EQ(test, o->ep->req.released, 0U);
+
+	order_complete(o, 0, IB_WC_SUCCESS);
+	if (way->upcall)
+		KUNIT_EXPECT_TRUE(test, KIT_WAIT(atomic_read(&up->calls) == 1));
+	if (way->batch) {
+		KUNIT_ASSERT_EQ(test, dat_evd_dequeue_batch(o->evd, events, 4), 2);
+		for (i = 0; i < 2; i++)
+			KUNIT_EXPECT_EQ(test,
+					order_dto(&events[i])->user_cookie.as_64,
+					(u64)i);
+	} else {
+		order_expect(o, 0, DAT_DTO_SUCCESS);
+		order_expect(o, 1, DAT_DTO_SUCCESS);
+	}
+	order_expect_none(o);
+	KUNIT_EXPECT_EQ(test, o->ep->req.early, 1U);
+	order_complete(o, 2, IB_WC_SUCCESS);
+	order_expect(o, 2, DAT_DTO_SUCCESS);
+	order_expect(o, 3, DAT_DTO_SUCCESS);
+	order_expect_idle(o);
+}
+
+/* Those not signalled have gone with what is behind them, when its turn comes. */
+static void kdapl_dto_order_suppressed(struct kunit *test)
+{
+	struct order *o = order_init(test);
+
+	order_post(o, DAT_COMPLETION_SUPPRESS_FLAG);
+	order_post(o, 0);
+	order_post(o, DAT_COMPLETION_SUPPRESS_FLAG);
+	order_post(o, 0);
+	order_post(o, 0);
+	order_complete(o, 3, IB_WC_SUCCESS);
+	order_expect_none(o);
+	/* That 3 was sent proves that 0 was; 2 stands behind one that may fail. */
+	KUNIT_EXPECT_EQ(test, o->ep->req.released, 1U);
+	order_complete(o, 1, IB_WC_SUCCESS);
+	order_expect(o, 1, DAT_DTO_SUCCESS);
+	order_expect(o, 3, DAT_DTO_SUCCESS);
+	order_expect_none(o);
+	order_complete(o, 4, IB_WC_SUCCESS);
+	order_expect(o, 4, DAT_DTO_SUCCESS);
+	order_expect_idle(o);
+}
+
+/* Nothing has succeeded behind one that has failed, suppressed or not. */
+static void kdapl_dto_order_early_then_flushed(struct kunit *test)
+{
+	struct order *o = order_init(test);
+
+	order_post(o, 0);
+	order_post(o, DAT_COMPLETION_SUPPRESS_FLAG);
+	order_post(o, 0);
+	order_post(o, 0);
+	order_complete(o, 2, IB_WC_SUCCESS);
+	order_expect_none(o);
+	order_complete(o, 0, IB_WC_WR_FLUSH_ERR);
+	order_expect(o, 0, DAT_DTO_ERR_FLUSHED);
+	order_expect(o, 1, DAT_DTO_ERR_FLUSHED);
+	order_expect(o, 2, DAT_DTO_ERR_FLUSHED);
+	order_expect_none(o);
+	/* As siw does with what is not signalled. */
+	order_complete(o, 1, IB_WC_WR_FLUSH_ERR);
+	order_complete(o, 3, IB_WC_WR_FLUSH_ERR);
+	order_expect(o, 3, DAT_DTO_ERR_FLUSHED);
+	order_expect_idle(o);
+}
+
+/* The same if the flush comes out of order too. */
+static void kdapl_dto_order_early_then_overtaken(struct kunit *test)
+{
+	struct order *o = order_init(test);
+	int i;
+
+	for (i = 0; i < 4; i++)
+		order_post(o, 0);
+	order_complete(o, 1, IB_WC_SUCCESS);
+	order_expect_none(o);
+	order_complete(o, 3, IB_WC_WR_FLUSH_ERR);
+	order_expect(o, 0, DAT_DTO_ERR_FLUSHED);
+	order_expect(o, 1, DAT_DTO_ERR_FLUSHED);
+	order_expect(o, 2, DAT_DTO_ERR_FLUSHED);
+	order_expect(o, 3, DAT_DTO_ERR_FLUSHED);
+	order_complete(o, 0, IB_WC_WR_FLUSH_ERR);
+	order_complete(o, 2, IB_WC_WR_FLUSH_ERR);
+	order_expect_idle(o);
+}
+
+/* The one in front never completes: the end of the EP brings both home. */
+static void kdapl_dto_order_early_at_the_end(struct kunit *test)
+{
+	struct order *o = order_init(test);
+
+	fake_script.flush = FAKE_FLUSH_INLINE;
+	order_post(o, 0);
+	order_post(o, 0);
+	order_complete(o, 1, IB_WC_SUCCESS);
+	order_expect_none(o);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(o->ep, DAT_CLOSE_ABRUPT_FLAG), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(kit_state(o->ep) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	order_expect(o, 0, DAT_DTO_ERR_FLUSHED);
+	order_expect(o, 1, DAT_DTO_ERR_FLUSHED);
+	order_expect_idle(o);
+}
+
+/* A second completion of one that waits is the provider's fault. */
+static void kdapl_dto_order_early_twice(struct kunit *test)
+{
+	struct order *o = order_init(test);
+
+	order_post(o, 0);
+	order_post(o, 0);
+	order_complete(o, 1, IB_WC_SUCCESS);
+	order_complete(o, 1, IB_WC_SUCCESS);
+	order_expect_none(o);
+	KUNIT_EXPECT_EQ(test, o->evd->stats.overflow, 1ULL);
+	order_complete(o, 0, IB_WC_SUCCESS);
+	order_expect(o, 0, DAT_DTO_SUCCESS);
+	order_expect(o, 1, DAT_DTO_SUCCESS);
+	order_expect_none(o);
+}
+
+/* Nobody may use an MR again while the event of its invalidation waits. */
+static void kdapl_dto_order_early_invalidation(struct kunit *test)
+{
+	struct mem *mem = memkit_init(test, ORDER_DEPTH);
+	struct dat_lmr *lmr = mem_allocate(mem, 1);
+	struct dat_event event;
+	struct fake_wr wr = {};
+	struct ib_wc wc = { .status = IB_WC_SUCCESS };
+	u32 lctx, rctx;
+
+	KUNIT_ASSERT_EQ(test, mem_fmr(mem, lmr, 0, 1, 0, &lctx, &rctx), 0);
+	mem_expect(mem, DAT_DTO_LMR_FMR, DAT_DTO_SUCCESS);
+	fake_script.manual_reg = true;
+	KUNIT_ASSERT_EQ(test, mem_send(mem, lctx, (uintptr_t)mem->memory, 8), 0);
+	KUNIT_ASSERT_EQ(test, mem_invalidate(mem, lmr, 0), 0);
+	KUNIT_ASSERT_TRUE(test, fake_qp_peek(mem->qp, true, 1, &wr));
+	KUNIT_ASSERT_EQ(test, (int)wr.opcode, (int)IB_WR_LOCAL_INV);
+	wc.wr_id = wr.wr_id;
+	KUNIT_ASSERT_TRUE(test, fake_cq_push(kit_cq(mem->req), &wc));
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(mem->req, &event), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, kdapl_frmr_state(lmr->fr), KDAPL_FRMR_ENDING);
+	fake_qp_complete(mem->qp, true, 1, IB_WC_SUCCESS);
+	event = kit_next(mem->req);
+	KUNIT_EXPECT_EQ(test, (int)order_dto(&event)->operation, (int)DAT_DTO_SEND);
+	mem_expect(mem, DAT_DTO_LMR_INVALIDATE, DAT_DTO_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kdapl_frmr_state(lmr->fr), KDAPL_FRMR_FREE);
+}
+
+/* On iWARP nothing behind a read says that it is done: it completes by itself. */
+static void kdapl_dto_order_suppressed_read(struct kunit *test)
+{
+	static const enum fake_proto protos[] = { FAKE_PROTO_IB, FAKE_PROTO_IWARP };
+	struct dat_rmr_triplet remote = { .segment_length = 64 };
+	struct dat_lmr_triplet iov = { .segment_length = 64 };
+	struct dat_event event;
+	struct fake_wr wr = {};
+	struct dat_lmr *lmr;
+	struct mem *mem;
+	u32 rctx;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(protos); i++) {
+		kit_replug(test, protos[i]);
+		mem = memkit_init(test, ORDER_DEPTH);
+		lmr = mem_allocate(mem, 1);
+		KUNIT_ASSERT_EQ(test, mem_fmr(mem, lmr, 0, 1, 0,
+					      &iov.lmr_context, &rctx), 0);
+		mem_expect(mem, DAT_DTO_LMR_FMR, DAT_DTO_SUCCESS);
+		iov.virtual_address = (uintptr_t)mem->memory;
+		KUNIT_ASSERT_EQ(test, dat_ep_post_rdma_read(mem->ep, 1, &iov,
+							    mem_cookie(0), &remote,
+							    DAT_COMPLETION_SUPPRESS_FLAG), 0);
+		KUNIT_ASSERT_TRUE(test, fake_qp_peek(mem->qp, true, 0, &wr));
+		KUNIT_EXPECT_EQ(test, !!(wr.flags & IB_SEND_SIGNALED),
+				protos[i] == FAKE_PROTO_IWARP);
+		/* What stands behind it waits for it, or brings it home. */
+		KUNIT_ASSERT_EQ(test, kit_post_send(mem->ep, 1, 0), 0);
+		if (protos[i] == FAKE_PROTO_IWARP) {
+			struct ib_wc wc = { .status = IB_WC_SUCCESS };
+
+			KUNIT_ASSERT_TRUE(test, fake_qp_peek(mem->qp, true, 1,
+							     &wr));
+			wc.wr_id = wr.wr_id;
+			KUNIT_ASSERT_TRUE(test, fake_cq_push(kit_cq(mem->req),
+							     &wc));
+			KUNIT_EXPECT_EQ(test, dat_evd_dequeue(mem->req, &event),
+					-EAGAIN);
+			fake_qp_complete(mem->qp, true, 1, IB_WC_SUCCESS);
+		} else {
+			fake_qp_complete(mem->qp, true, 2, IB_WC_SUCCESS);
+		}
+		event = kit_next(mem->req);
+		KUNIT_EXPECT_EQ(test, (int)order_dto(&event)->operation,
+				(int)DAT_DTO_SEND);
+		KUNIT_EXPECT_EQ(test, dat_evd_dequeue(mem->req, &event), -EAGAIN);
+		KUNIT_EXPECT_EQ(test, mem->ep->req.posted, mem->ep->req.released);
+	}
+}
+
+struct order_side {
+	const char *name;
+	bool send;
+};
+
+static const struct order_side order_sides[] = {
+	{ "requests", true },
+	{ "receives", false },
+};
+
+static void order_side_desc(const struct order_side *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(order_side, order_sides, order_side_desc);
+
+/*
+ * siw flushes what is posted while its QP is on the way to error before what was
+ * posted earlier: each has one event, in order, none is taken for a success.
+ */
+static void kdapl_dto_order_flushed_out_of_order(struct kunit *test)
+{
+	const struct order_side *c = test->param_value;
+	struct dat_evd *evd = kit_evd(test, 16, DAT_EVD_DTO_FLAG);
+	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
+	struct dat_event event;
+	struct kit_pair pair;
+	struct fake_wr wr;
+	struct ib_qp *qp;
+	u64 i;
+
+	kit_pair(test, &pair, evd, evd, 4);
+	qp = kit_qp(pair.client);
+	fake_script.flush = FAKE_FLUSH_MANUAL;
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, c->send ? kit_post_send(pair.client, i, 0) :
+				kit_post_recv(pair.client, i), 0);
+	KUNIT_ASSERT_TRUE(test, fake_qp_peek(qp, c->send, 2, &wr));
+	wc.wr_id = wr.wr_id;
+	KUNIT_ASSERT_TRUE(test, fake_cq_push(kit_cq(evd), &wc));
+	for (i = 0; i < 3; i++) {
+		event = kit_next(evd);
+		KUNIT_EXPECT_EQ(test, order_dto(&event)->user_cookie.as_64, i);
+		KUNIT_EXPECT_EQ(test, order_dto(&event)->status,
+				DAT_DTO_ERR_FLUSHED);
+	}
+	/* Their own come, too late. */
+	fake_qp_complete(qp, c->send, 3, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, evd->stats.overflow, 0ULL);
+}
+
+/* Elsewhere a flushed request proves those done that were not to complete. */
+static void kdapl_dto_order_flushed_behind_suppressed(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 16, DAT_EVD_DTO_FLAG);
+	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
+	struct dat_event event;
+	struct kit_pair pair;
+	struct fake_wr wr;
+
+	kit_pair(test, &pair, evd, evd, 4);
+	fake_script.flush = FAKE_FLUSH_MANUAL;
+	KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, 0,
+					    DAT_COMPLETION_SUPPRESS_FLAG), 0);
+	KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, 1, 0), 0);
+	KUNIT_ASSERT_TRUE(test, fake_qp_peek(kit_qp(pair.client), true, 1, &wr));
+	wc.wr_id = wr.wr_id;
+	KUNIT_ASSERT_TRUE(test, fake_cq_push(kit_cq(evd), &wc));
+	event = kit_next(evd);
+	KUNIT_EXPECT_EQ(test, order_dto(&event)->user_cookie.as_64, 1ULL);
+	KUNIT_EXPECT_EQ(test, order_dto(&event)->status, DAT_DTO_ERR_FLUSHED);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
+}
+
+static struct kunit_case kdapl_dto_order_cases[] = {
+	KUNIT_CASE_PARAM(kdapl_dto_order_early, order_way_gen_params),
+	KUNIT_CASE(kdapl_dto_order_suppressed),
+	KUNIT_CASE(kdapl_dto_order_early_then_flushed),
+	KUNIT_CASE(kdapl_dto_order_early_then_overtaken),
+	KUNIT_CASE(kdapl_dto_order_early_at_the_end),
+	KUNIT_CASE(kdapl_dto_order_early_twice),
+	KUNIT_CASE(kdapl_dto_order_early_invalidation),
+	KUNIT_CASE(kdapl_dto_order_suppressed_read),
+	KUNIT_CASE_PARAM(kdapl_dto_order_flushed_out_of_order, order_side_gen_params),
+	KUNIT_CASE(kdapl_dto_order_flushed_behind_suppressed),
+	{}
+};
+
+static struct kunit_suite kdapl_dto_order_suite = {
+	.name = "kdapl_dto_order",
+	.init = kit_init,
+	.exit = kit_exit_replug,
+	.test_cases = kdapl_dto_order_cases,
+};
+
+kunit_test_suite(kdapl_dto_order_suite);
+
+MODULE_DESCRIPTION("Suite: completions out of order");
+MODULE_IMPORT_NS(KDAPL_KUNIT);
+MODULE_LICENSE("GPL");
