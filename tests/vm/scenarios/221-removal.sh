@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
-# unproven: siw
 # timeout: 1200
 # load: none
 #
@@ -9,10 +8,6 @@
 # traffic, at their end, under registrations, and under consumers that do nothing
 # about it. Each "rdma link delete" returns, each EP is told once, each request is
 # reported, and whatever is freed afterwards is gone.
-#
-# siw of 6.1 does not stand that, so it is not proven: lockdep reports how it takes
-# the lock of its sockets, it leaks what a connection was when the connecting end goes
-# in the middle, and completes requests twice.
 #
 # "kdapl.removals=100 kdapl.more=1500" on the kernel command line for so many.
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
-# unproven: siw
 # long: yes
 # timeout: 600
 # load: none
@@ -9,8 +8,6 @@
 # Everything at random from four threads, with devices deleted under them: what is
 # owed to them comes, what they gave back is gone, and nobody hangs. The sum of
 # what the threads, kdapl's own messages, debugfs and kmemleak know is one line.
-#
-# Over siw not proven: see 221-removal.
 #
 # kdapl.seconds= and kdapl.seed= on the kernel command line (make stress).
 

@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=dash
 # transports: rxe siw
-# unproven: rxe
 # timeout: 600
 # load: kdapl kdapl_rping
 #
 # The network goes from under connections: the link, then the address. Whoever has
 # something outstanding is told in the transport's own time, the other end when it
 # can be told; nothing is lost, nothing hangs, and what comes back serves again.
-#
-# Over rxe it is not proven: ib_cm of 6.1 reports a message that could not be sent while
-# the link was down to an id of rdma_cm that is gone (cm_send_handler(), KASAN, once in
-# five runs).
 
 . /lib/kdapl/lib.sh
 . /scenarios/rping.sh
