@@ -15,7 +15,8 @@
  *
  * Requests whose success is suppressed are not signalled, but for one in half a
  * queue: its completion proves those in front of it done and frees their
- * credits.
+ * credits. On iWARP reads are signalled all the same, since siw completes what is
+ * behind one before it.
  */
 #include <linux/export.h>
 

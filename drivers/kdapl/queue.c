@@ -3,7 +3,8 @@
  * kdapl: the queues of an EP: contexts, credits, gate, kdapl's own requests
  *
  * Each direction has one. Contexts are in the order of posting, so the
- * completion of one proves those in front of it done; see queue.h.
+ * completion of one proves those in front of it done that have none of their own;
+ * see queue.h.
  */
 #include "queue.h"
 
