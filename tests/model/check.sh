@@ -9,6 +9,10 @@
 # search cut short by depth, memory or time is a failure for both.  All of them
 # together have ten minutes of processor time: more is a failure, too, so that
 # what is added is paid for elsewhere.
+#
+# MODEL_CACHE=1: a search is the same whenever model, flags, tools and this script
+# are, and so is what it finds. One that has passed is not made again, and its line
+# says so.
 
 set -u
 
@@ -26,7 +30,7 @@ total_limit=${MODEL_TOTAL:-600}
 one_run() {
 	local name=$1 expect=$2 flags=$3
 	local dir=$out/$name live=-DSAFETY opt=-O1 args='' t0 t1 rc states why=
-	local model=arm
+	local model=arm known line
 
 	# words are meant to be split in $flags, $live and $args
 	# shellcheck disable=SC2086
@@ -46,6 +50,17 @@ one_run() {
 	# the other order of the search, where it is the shorter way to an error
 	*-DREVERSE*) live='-DSAFETY -DREVERSE -DT_REVERSE' ;;
 	esac
+	known=$cache/model/$({
+		cat "$here/$model.pml" "$here/check.sh"
+		echo "$expect $flags $opt $live $args"
+		spin -V
+		gcc -dumpfullversion
+	} | sha256sum | cut -c 1-32)
+	if [ -n "${MODEL_CACHE:-}" ] && [ -s "$known" ]; then
+		printf '%s (as before)\n' "$(cat "$known")"
+		touch "$known"
+		return
+	fi
 	rm -rf "$dir" && mkdir -p "$dir" && cd "$dir" || exit 1
 	t0=$(date +%s%N)
 	if ! spin $flags -a "$here/$model.pml" >spin.log 2>&1; then
@@ -80,10 +95,16 @@ one_run() {
 	t1=$(date +%s%N)
 	}
 	[ -z "$why" ] && rm -f pan pan.? _spin_nvr.tmp
-	printf '%-6s %-34s %9s states %4d s  %s\n' \
+	line=$(printf '%-6s %-34s %9s states %4d s  %s\n' \
 		"$([ -z "$why" ] && echo ok || echo FAILED)" "$name" \
 		"${states:--}" $(((t1 - t0 + 500000000) / 1000000000)) \
-		"${why:-$([ "$expect" = ok ] || echo "$expect")}"
+		"${why:-$([ "$expect" = ok ] || echo "$expect")}")
+	echo "$line"
+	if [ -z "$why" ]; then
+		mkdir -p "$cache/model"
+		# whole, or not there
+		echo "$line" >"$known.$$" && mv "$known.$$" "$known"
+	fi
 }
 
 if [ "${1-}" = --one ]; then
@@ -95,6 +116,9 @@ list() {
 	# shellcheck source=tests/model/runs.sh
 	. "$here/runs.sh" | awk -F '\t' -v name="$1" '$1 ~ name'
 }
+
+# those that nothing asks for any more
+[ ! -d "$cache/model" ] || find "$cache/model" -type f -mtime +30 -delete
 
 mkdir -p "$out" && results=$(mktemp "$out/results.XXXXXX") || exit 1
 trap 'rm -f "$results"' EXIT
