@@ -194,8 +194,9 @@ static bool over(struct stress *s, unsigned long end, unsigned long limit)
 		return true;
 	/* A fault of our own has done its work when it is counted. */
 	if (s->fault != STRESS_FAULT_NONE)
-		return time_after(jiffies, end) || atomic_read(&s->lost) ||
-		       atomic_read(&s->leaked);
+		return time_after(jiffies, end) ||
+		       atomic_read(s->fault == STRESS_FAULT_LEAK ? &s->leaked :
+								   &s->lost);
 	/* A slow machine gets the time that it needs. */
 	if (time_after(jiffies, limit))
 		return true;

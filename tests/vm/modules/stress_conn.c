@@ -220,6 +220,12 @@ void stress_conn_reset(struct stress_conn *conn)
 	struct stress_worker *w = conn->end->w;
 	int ret, taken;
 
+	/*
+	 * A suppressed request that was flushed has an event that nobody has waited
+	 * for. It came before the end that was seen, but perhaps after a look.
+	 */
+	while (stress_drain_evd(conn->end, EVD_REQ))
+		;
 	if (!conn_home(conn))
 		return;
 	stress_show_end(conn);

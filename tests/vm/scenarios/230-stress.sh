@@ -30,12 +30,15 @@ fault()
 {
 	echo "stress fault=$1 seconds=$3 stuck=5000 owed=4000 transport=$TRANSPORT near=$IP0 far=$IP1" >$VMTEST/run
 	check "fault '$1' is counted as $2" test "$(stress_number "$2")" -gt 0
-	step "$(sed -n "s/^# \($2: .*\)/\1/p" $VMTEST/report | head -n 1)"
+	step "$(sed -n 's/^# \(\(lost\|leaked\|stuck\|wrong\): .*\)/\1/p' $VMTEST/report | head -n 3)"
 }
-fault event lost 90
-fault wakeup lost 90
-fault leak leaked 2
-fault stuck stuck 10
+# It is the same program: on the kernel with KASAN over the faster transport alone.
+if [ "$TRANSPORT" = rxe ] || ! few; then
+	fault event lost 90
+	fault wakeup lost 90
+	fault leak leaked 2
+	fault stuck stuck 10
+fi
 
 step "the run"
 stress seconds="$seconds" more=180 seed="$seed"
