@@ -47,6 +47,25 @@ check "then it succeeds" unload kdapl 10
 clients='1 2 3 4 5 6 7 8'
 [ "$TRANSPORT" = rxe ] || clients='1 2 3 8'
 
+# How many clients there are that have not ended, and so closed their IA.
+alive()
+{
+	_n=0
+	for _c in $clients; do
+		krping_is c$_c state "done" || _n=$((_n + 1))
+	done
+	echo $_n
+}
+
+# kdapl_rping itself, and an IA of each that has not failed to connect.
+referred()
+{
+	most=$(alive)
+	read -r refs </sys/module/kdapl/refcnt
+	least=$(alive)
+	[ "$refs" -gt "$least" ] && [ "$refs" -le $((1 + most)) ]
+}
+
 good=0
 i=0
 while [ $i -lt $rounds ]; do
@@ -60,11 +79,10 @@ while [ $i -lt $rounds ]; do
 		[ "$TRANSPORT" = rxe ] || krping_busy c$n || break 2
 	done
 	krping_busy c8 || break
-	# kdapl_rping itself, and an IA of each.
-	read -r refs </sys/module/kdapl/refcnt
-	# shellcheck disable=SC2086 # they are to be counted
-	set -- $clients
-	[ "$refs" = $((1 + $#)) ] || { step "$refs references for $# clients"; break; }
+	if ! wait_until referred 5; then
+		step "$refs references for $least to $most clients"
+		break
+	fi
 	# Every other time the peer dies first.
 	[ $((i % 2)) = 0 ] || kill -9 $pid
 	rmmod kdapl_rping || break
