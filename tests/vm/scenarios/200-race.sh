@@ -16,7 +16,10 @@
 . /scenarios/vmtest.sh
 
 count=200000
-! debug_kernel || count=3000
+if debug_kernel; then
+	count=3000
+	[ "$TRANSPORT" = rxe ] || count=1500
+fi
 # A number of one's own: KERNEL_ARGS=kdapl.race=1000000
 own=$(sed -n 's/.*kdapl\.race=\([0-9]*\).*/\1/p' /proc/cmdline)
 count=${own:-$count}

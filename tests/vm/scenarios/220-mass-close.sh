@@ -22,6 +22,7 @@ KDAPL=/sys/kernel/debug/kdapl
 few=50 many=500
 if few; then
 	few=8 many=32
+	[ "$TRANSPORT" = rxe ] || few=4 many=16
 fi
 
 # endpoints: of all IAs, by debugfs
