@@ -124,7 +124,7 @@ static struct kunit_case kdapl_paths_memory_cases[] = {
 static struct kunit_suite kdapl_paths_memory_suite = {
 	.name = "kdapl_paths_memory",
 	.init = path_init,
-	.exit = path_exit,
+	.exit = kit_exit_replug,
 	.suite_exit = walk_report,
 	.test_cases = kdapl_paths_memory_cases,
 };

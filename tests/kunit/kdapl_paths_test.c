@@ -168,6 +168,70 @@ static int path_again(struct walk *w)
 	return path_graceful(w);
 }
 
+/* A connection that is there, and EPs for another one. */
+static void path_prepare_model(struct walk *w)
+{
+	struct path_kit *p = w->priv;
+
+	path_prepare(w);
+	p->connect = NULL;
+	KUNIT_ASSERT_EQ(w->test, path_request(w, KIT_PORT, p->cr_evd), 0);
+	path_accept(w, p->server);
+	KIT_EXPECT_EVENT(w->test, p->client_evd,
+			 DAT_CONNECTION_EVENT_ESTABLISHED);
+	KIT_EXPECT_EVENT(w->test, p->server_evd,
+			 DAT_CONNECTION_EVENT_ESTABLISHED);
+	p->model[0] = p->client;
+	p->model[1] = p->server;
+	path_prepare(w);
+}
+
+static int path_dup(struct path_kit *p, u16 port)
+{
+	return dat_ep_dup_connect(p->client, p->model[0], DAT_TIMEOUT_INFINITE,
+				  0, NULL, DAT_QOS_BEST_EFFORT);
+}
+
+static int path_connect_dup(struct walk *w)
+{
+	struct path_kit *p = w->priv;
+
+	p->connect = path_dup;
+	return path_abrupt(w);
+}
+
+/* Nothing has happened to the connection that served as the model. */
+static void path_finish_model(struct walk *w)
+{
+	struct path_kit *p = w->priv;
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(p->model); i++)
+		KUNIT_EXPECT_EQ(w->test, (int)kit_state(p->model[i]),
+				DAT_EP_STATE_CONNECTED);
+	for (i = 0; i < ARRAY_SIZE(p->model); i++)
+		KUNIT_EXPECT_EQ(w->test, dat_ep_free(p->model[i]), 0);
+	path_finish(w);
+}
+
+static int path_common(struct path_kit *p, u16 port)
+{
+	struct sockaddr_in addr;
+
+	kit_address(&addr);
+	addr.sin_port = htons(port);
+	return dat_ep_common_connect(p->client, (struct sockaddr *)&addr,
+				     DAT_TIMEOUT_INFINITE, 0, NULL);
+}
+
+static int path_connect_common(struct walk *w)
+{
+	struct path_kit *p = w->priv;
+
+	p->connect = path_common;
+	return path_abrupt(w);
+}
+
 static const struct walk_step path_steps[] = {
 	{ "connect, accept, graceful close", path_prepare, path_graceful, NULL,
 	  path_finish },
@@ -183,20 +247,13 @@ static const struct walk_step path_steps[] = {
 	{ "an RSP", path_prepare, path_rsp, NULL, path_finish },
 	{ "reset and another connection", path_prepare, path_again, NULL,
 	  path_finish },
+	{ "dat_ep_dup_connect", path_prepare_model, path_connect_dup, NULL,
+	  path_finish_model },
+	{ "dat_ep_common_connect", path_prepare, path_connect_common, NULL,
+	  path_finish },
 };
 
 KUNIT_ARRAY_PARAM(path, path_steps, walk_desc);
-
-/* Those that differ there: who connects, and in which order events come. */
-static const struct walk_step path_iwarp_steps[] = {
-	{ "connect, accept, graceful close", path_prepare, path_graceful, NULL,
-	  path_finish },
-	{ "dat_ep_free() of a connected EP", path_prepare, path_free, NULL,
-	  path_finish },
-	{ "connect, reject", path_prepare, path_reject, NULL, path_finish },
-};
-
-KUNIT_ARRAY_PARAM(path_iwarp, path_iwarp_steps, walk_desc);
 
 static void kdapl_paths(struct kunit *test)
 {
@@ -212,14 +269,14 @@ static void kdapl_paths_iwarp(struct kunit *test)
 
 static struct kunit_case kdapl_paths_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_paths, path_gen_params),
-	KUNIT_CASE_PARAM(kdapl_paths_iwarp, path_iwarp_gen_params),
+	KUNIT_CASE_PARAM(kdapl_paths_iwarp, path_gen_params),
 	{}
 };
 
 static struct kunit_suite kdapl_paths_suite = {
 	.name = "kdapl_paths",
 	.init = path_init,
-	.exit = path_exit,
+	.exit = kit_exit_replug,
 	.suite_exit = walk_report,
 	.test_cases = kdapl_paths_cases,
 };

@@ -2,6 +2,7 @@
 /* The life of a connection, piece by piece; see path_kit.h. */
 #include <linux/module.h>
 
+#include "../../drivers/kdapl/ep.h"
 #include "../../drivers/kdapl/main.h"
 #include "path_kit.h"
 
@@ -29,6 +30,7 @@ void path_prepare(struct walk *w)
 	struct path_kit *p = w->priv;
 
 	p->client = kit_ep(w->test, p->dto, p->dto, p->client_evd, 4);
+	walk_work(w, &p->client->work.work);
 	p->server = kit_ep(w->test, p->dto, p->dto, p->server_evd, 4);
 	p->cr = NULL;
 	p->client_event = 0;
@@ -73,7 +75,7 @@ int path_request(struct walk *w, u16 port, struct dat_evd *evd)
 	struct path_kit *p = w->priv;
 	int ret;
 
-	ret = kit_connect(p->client, port);
+	ret = p->connect ? p->connect(p, port) : kit_connect(p->client, port);
 	if (ret) {
 		KUNIT_EXPECT_EQ(w->test, (int)kit_state(p->client),
 				DAT_EP_STATE_UNCONNECTED);
@@ -185,12 +187,3 @@ int path_init(struct kunit *test)
 	return ret;
 }
 EXPORT_SYMBOL_GPL(path_init);
-
-void path_exit(struct kunit *test)
-{
-	if (rdma_protocol_iwarp(fake_hca_ibdev(), 1))
-		kit_exit_replug(test);
-	else
-		kit_exit(test);
-}
-EXPORT_SYMBOL_GPL(path_exit);

@@ -24,6 +24,9 @@ struct path_kit {
 	struct dat_evd *server_evd;
 	struct dat_ep *client;
 	struct dat_ep *server;		/* NULL: it comes with the request */
+	/* How @client connects, if not by kit_connect(). */
+	int (*connect)(struct path_kit *p, u16 port);
+	struct dat_ep *model[2];	/* connected, for @connect */
 	struct dat_cr *cr;
 	enum dat_event_number client_event;
 	bool accepted;
@@ -31,9 +34,8 @@ struct path_kit {
 	struct dat_lmr *lmr;
 };
 
-/* With these as init and exit of a suite, and the step as parameter. */
+/* With this as init and kit_exit_replug() as exit, and the step as parameter. */
 int path_init(struct kunit *test);
-void path_exit(struct kunit *test);
 void path_run(struct kunit *test);
 
 /* Of a step: two EPs, and their end, when all has been heard. */

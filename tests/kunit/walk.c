@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /* Every failing point of a call; see walk.h. */
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
 
@@ -16,6 +17,13 @@
 #define WALK_MOST	200U
 
 static unsigned int walk_points, walk_calls;
+
+/* The function of the work item, in whose place walk_work_run() is. */
+static work_func_t walk_work_func;
+/* Its allocations until one fails, over all runs; 0: none, or it has failed. */
+static unsigned int walk_work_left;
+/* Both, and a run: what it leaves of them is looked at behind it. */
+static DEFINE_MUTEX(walk_work_lock);
 
 /* What there is, in numbers that only a leak or a lost reference changes. */
 struct walk_state {
@@ -113,13 +121,49 @@ static bool walk_failslab_works(void)
 #endif
 }
 
-static bool walk_possible(enum walk_kind kind)
+static bool walk_possible(const struct walk *w, enum walk_kind kind)
 {
-	if (kind == WALK_MEMORY)
-		return walk_failslab_works();
+	if (kind == WALK_MEMORY || kind == WALK_WORK)
+		return (w->work || kind == WALK_MEMORY) &&
+		       walk_failslab_works();
 	if (kind >= WALK_OWN)
 		return IS_ENABLED(CONFIG_FAULT_INJECTION);
 	return true;
+}
+
+static void walk_work_run(struct work_struct *work)
+{
+	mutex_lock(&walk_work_lock);
+#ifdef CONFIG_FAULT_INJECTION
+	WRITE_ONCE(current->fail_nth, walk_work_left);
+#endif
+	walk_work_func(work);
+#ifdef CONFIG_FAULT_INJECTION
+	walk_work_left = READ_ONCE(current->fail_nth);
+	WRITE_ONCE(current->fail_nth, 0);
+#endif
+	mutex_unlock(&walk_work_lock);
+}
+
+void walk_work(struct walk *w, struct work_struct *work)
+{
+	mutex_lock(&walk_work_lock);
+	walk_work_func = work->func;
+	work->func = walk_work_run;
+	mutex_unlock(&walk_work_lock);
+	w->work = true;
+}
+EXPORT_SYMBOL_GPL(walk_work);
+
+static bool walk_work_set(unsigned int n)
+{
+	bool hit;
+
+	mutex_lock(&walk_work_lock);
+	hit = !walk_work_left;
+	walk_work_left = n;
+	mutex_unlock(&walk_work_lock);
+	return hit;
 }
 
 /* @n 0: nothing fails from now on. */
@@ -137,6 +181,9 @@ static void walk_arm(enum walk_kind kind, unsigned int n)
 		WRITE_ONCE(current->fail_nth, n);
 #endif
 		break;
+	case WALK_WORK:
+		walk_work_set(n);
+		break;
 	default:
 #ifdef CONFIG_FAULT_INJECTION
 		kdapl_fault_set(kind - WALK_OWN, n);
@@ -153,6 +200,8 @@ static bool walk_hit(enum walk_kind kind)
 		return !fake_hca_fail_left();
 	case WALK_CM:
 		return !fake_cm_fail_left();
+	case WALK_WORK:
+		return walk_work_set(0);
 #ifdef CONFIG_FAULT_INJECTION
 	case WALK_MEMORY:
 		return !READ_ONCE(current->fail_nth);
@@ -228,17 +277,18 @@ void walk_run(struct kunit *test, const struct walk_step *step, void *priv)
 	/* The first one may make what later ones share. */
 	walk_once(&w, WALK_VERBS, 0);
 	for (kind = 0; kind < WALK_KINDS; kind++) {
-		if (!walk_possible(kind))
+		if (!walk_possible(&w, kind))
 			continue;
 		if (!walk_kind(&w, kind, &want))
 			return;
 		sum += w.points[kind];
 	}
-	kunit_info(test, "%s: %u verbs, %u CM, %u memory, own: %u objects, %u creations, %u transitions, %u posts (%u ms)",
+	kunit_info(test, "%s: %u verbs, %u CM, %u memory, %u in work, own: %u objects, %u creations, %u transitions, %u posts (%u ms)",
 		   step->name, w.points[WALK_VERBS], w.points[WALK_CM],
-		   w.points[WALK_MEMORY], w.points[WALK_OWN],
-		   w.points[WALK_OWN + 1], w.points[WALK_OWN + 2],
-		   w.points[WALK_OWN + 3], jiffies_to_msecs(jiffies - start));
+		   w.points[WALK_MEMORY], w.points[WALK_WORK],
+		   w.points[WALK_OWN], w.points[WALK_OWN + 1],
+		   w.points[WALK_OWN + 2], w.points[WALK_OWN + 3],
+		   jiffies_to_msecs(jiffies - start));
 	if (step->never)
 		KUNIT_EXPECT_EQ(test, sum, 0U);
 	else

@@ -3,11 +3,13 @@
  * Every failing point of a call: it is made with its 1st, 2nd, ... step failing,
  * until none is left to fail. What fails is a verb, a call of the CM, an
  * allocation, or one of kdapl's own points; all but the allocations also where the
- * call has other contexts do its work. After each time, kdapl and the device
- * have to have what they had before.
+ * call has other contexts do its work, and those in one work item, if it is named.
+ * After each time, kdapl and the device have to have what they had before.
  */
 #ifndef _WALK_H
 #define _WALK_H
+
+#include <linux/workqueue.h>
 
 #include "kit.h"
 
@@ -15,6 +17,7 @@ enum walk_kind {
 	WALK_VERBS,
 	WALK_CM,
 	WALK_MEMORY,		/* of the caller's task */
+	WALK_WORK,		/* memory, too: of the work item that walk_work() names */
 	WALK_OWN,		/* enum kdapl_fault_point, one after the other */
 	WALK_KINDS = WALK_OWN + 4,
 };
@@ -27,6 +30,7 @@ enum walk_kind {
  * @out: what a create call made
  * @points: failing points found, by kind
  * @failing: a failure is armed, so that the call may fail
+ * @work: walk_work() was called
  */
 struct walk {
 	struct kunit *test;
@@ -35,6 +39,7 @@ struct walk {
 	void *out;
 	unsigned int points[WALK_KINDS];
 	bool failing;
+	bool work;
 };
 
 /**
@@ -55,6 +60,12 @@ struct walk_step {
 	bool never;
 };
 
+/*
+ * For struct walk_step.prepare: allocations in the function of @work, which is idle
+ * and is of an object that does not outlive this time, are to fail as well. The call
+ * returns behind the run of it that matters.
+ */
+void walk_work(struct walk *w, struct work_struct *work);
 void walk_run(struct kunit *test, const struct walk_step *step, void *priv);
 /* As suite_exit: says how many points there were. */
 void walk_report(struct kunit_suite *suite);
