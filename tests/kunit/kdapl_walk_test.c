@@ -8,6 +8,7 @@
 
 #include <dat/dat_ib_extensions.h>
 
+#include "../../drivers/kdapl/ep.h"
 #include "../../drivers/kdapl/evd.h"
 #include "kit_srq.h"
 #include "mem_kit.h"
@@ -124,6 +125,8 @@ static void walk_make_disconnected(struct walk *w)
 	struct dat_event event;
 
 	walk_make_ep(w);
+	/* It is the EP's work that makes another QP. */
+	walk_work(w, &o->ep->work.work);
 	fake_cm_script.no_resolve = true;
 	KUNIT_EXPECT_EQ(w->test, kit_connect(o->ep, KIT_PORT), 0);
 	KUNIT_EXPECT_EQ(w->test,
@@ -355,14 +358,20 @@ static const struct walk_step walk_steps[] = {
 	{ "dat_ep_post_send_with_invalidate", NULL, walk_send_inv, walk_home },
 	{ "dat_ep_post_rdma_read", NULL, walk_read, walk_home },
 	{ "dat_ep_post_rdma_write", NULL, walk_write, walk_home },
-	{ "dat_ib_post_rdma_write_immed", NULL, walk_write_immed, walk_home },
-	{ "dat_ib_post_cmp_and_swap", NULL, walk_cmp_swap, walk_home },
-	{ "dat_ib_post_fetch_and_add", NULL, walk_fetch_add, walk_home },
 	{ "dat_ep_post_recv", NULL, walk_recv, walk_home },
 	{ "dat_ep_post_recv, empty", NULL, walk_recv_long, walk_home },
 };
 
 KUNIT_ARRAY_PARAM(walk, walk_steps, walk_desc);
+
+/* Those that iWARP has not. */
+static const struct walk_step walk_ib_steps[] = {
+	{ "dat_ib_post_rdma_write_immed", NULL, walk_write_immed, walk_home },
+	{ "dat_ib_post_cmp_and_swap", NULL, walk_cmp_swap, walk_home },
+	{ "dat_ib_post_fetch_and_add", NULL, walk_fetch_add, walk_home },
+};
+
+KUNIT_ARRAY_PARAM(walk_ib, walk_ib_steps, walk_desc);
 
 static void kdapl_walk_calls(struct kunit *test)
 {
@@ -385,15 +394,23 @@ static void kdapl_walk_calls(struct kunit *test)
 	walk_run(test, test->param_value, o);
 }
 
+static void kdapl_walk_calls_iwarp(struct kunit *test)
+{
+	kit_replug(test, FAKE_PROTO_IWARP);
+	kdapl_walk_calls(test);
+}
+
 static struct kunit_case kdapl_walk_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_walk_calls, walk_gen_params),
+	KUNIT_CASE_PARAM(kdapl_walk_calls, walk_ib_gen_params),
+	KUNIT_CASE_PARAM(kdapl_walk_calls_iwarp, walk_gen_params),
 	{}
 };
 
 static struct kunit_suite kdapl_walk_suite = {
 	.name = "kdapl_walk",
 	.init = kit_init,
-	.exit = kit_exit,
+	.exit = kit_exit_replug,
 	.suite_exit = walk_report,
 	.test_cases = kdapl_walk_cases,
 };
