@@ -48,6 +48,38 @@ static int oom_open(struct oom_objects *o, void **out)
 	return ret;
 }
 
+static int oom_open_net(struct oom_objects *o, const char *name, void **out)
+{
+	struct dat_evd *async = NULL;
+	int ret;
+
+	ret = dat_ia_open_net(&init_net, name, 8, &async,
+			      (struct dat_ia **)out);
+	KUNIT_EXPECT_EQ(o->test, !async, !!ret);
+	return ret;
+}
+
+static int oom_open_ip4(struct oom_objects *o, void **out)
+{
+	return oom_open_net(o, FAKE_IP4_TEXT, out);
+}
+
+static int oom_open_ip6(struct oom_objects *o, void **out)
+{
+	return oom_open_net(o, FAKE_IP6_TEXT, out);
+}
+
+/* Its async EVD is another IA's. */
+static int oom_open_shared(struct oom_objects *o, void **out)
+{
+	struct dat_evd *async = to_kit(o->test)->async;
+	int ret;
+
+	ret = dat_ia_open(FAKE_NAME, 8, &async, (struct dat_ia **)out);
+	KUNIT_EXPECT_PTR_EQ(o->test, async, to_kit(o->test)->async);
+	return ret;
+}
+
 static int oom_close(void *ia)
 {
 	return dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
@@ -330,6 +362,9 @@ static int oom_csp_free(void *csp)
 
 static const struct oom_case oom_cases[] = {
 	{ "dat_ia_open", oom_open, oom_close },
+	{ "dat_ia_open_net by IPv4", oom_open_ip4, oom_close },
+	{ "dat_ia_open_net by IPv6", oom_open_ip6, oom_close },
+	{ "dat_ia_open with an EVD", oom_open_shared, oom_close },
 	{ "dat_ib_open_query", oom_open_query, oom_close_query },
 	{ "dat_pz_create", oom_pz, oom_pz_free },
 	{ "dat_evd_kcreate softirq", oom_evd, oom_evd_free },
@@ -436,15 +471,22 @@ static void kdapl_oom_creations(struct kunit *test)
 	walk_run(test, &step, o);
 }
 
+static void kdapl_oom_creations_iwarp(struct kunit *test)
+{
+	kit_replug(test, FAKE_PROTO_IWARP);
+	kdapl_oom_creations(test);
+}
+
 static struct kunit_case kdapl_oom_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_oom_creations, oom_gen_params),
+	KUNIT_CASE_PARAM(kdapl_oom_creations_iwarp, oom_gen_params),
 	{}
 };
 
 static struct kunit_suite kdapl_oom_suite = {
 	.name = "kdapl_oom",
 	.init = kit_init,
-	.exit = kit_exit,
+	.exit = kit_exit_replug,
 	.suite_exit = walk_report,
 	.test_cases = kdapl_oom_cases,
 };
