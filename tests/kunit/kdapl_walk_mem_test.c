@@ -240,15 +240,22 @@ static void kdapl_walk_mem_calls(struct kunit *test)
 	walk_run(test, test->param_value, o);
 }
 
+static void kdapl_walk_mem_calls_iwarp(struct kunit *test)
+{
+	kit_replug(test, FAKE_PROTO_IWARP);
+	kdapl_walk_mem_calls(test);
+}
+
 static struct kunit_case kdapl_walk_mem_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_walk_mem_calls, walk_gen_params),
+	KUNIT_CASE_PARAM(kdapl_walk_mem_calls_iwarp, walk_gen_params),
 	{}
 };
 
 static struct kunit_suite kdapl_walk_mem_suite = {
 	.name = "kdapl_walk_mem",
 	.init = kit_init,
-	.exit = kit_exit,
+	.exit = kit_exit_replug,
 	.suite_exit = walk_report,
 	.test_cases = kdapl_walk_mem_cases,
 };

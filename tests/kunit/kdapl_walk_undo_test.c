@@ -374,6 +374,12 @@ static void kdapl_walk_undo_calls(struct kunit *test)
 	walk_run(test, &step, o);
 }
 
+static void kdapl_walk_undo_calls_iwarp(struct kunit *test)
+{
+	kit_replug(test, FAKE_PROTO_IWARP);
+	kdapl_walk_undo_calls(test);
+}
+
 /* An IA beside that of the kit, full of objects. */
 struct undo_close {
 	struct dat_ia *ia;
@@ -431,6 +437,12 @@ static void kdapl_walk_undo_close(struct kunit *test)
 	walk_run(test, &step, c);
 }
 
+static void kdapl_walk_undo_close_iwarp(struct kunit *test)
+{
+	kit_replug(test, FAKE_PROTO_IWARP);
+	kdapl_walk_undo_close(test);
+}
+
 static int undo_init(struct kunit *test)
 {
 	int ret = kit_init(test);
@@ -442,14 +454,16 @@ static int undo_init(struct kunit *test)
 
 static struct kunit_case kdapl_walk_undo_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_walk_undo_calls, undo_gen_params),
+	KUNIT_CASE_PARAM(kdapl_walk_undo_calls_iwarp, undo_gen_params),
 	KUNIT_CASE(kdapl_walk_undo_close),
+	KUNIT_CASE(kdapl_walk_undo_close_iwarp),
 	{}
 };
 
 static struct kunit_suite kdapl_walk_undo_suite = {
 	.name = "kdapl_walk_undo",
 	.init = undo_init,
-	.exit = kit_exit,
+	.exit = kit_exit_replug,
 	.suite_exit = walk_report,
 	.test_cases = kdapl_walk_undo_cases,
 };
