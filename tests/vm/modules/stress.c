@@ -183,8 +183,8 @@ static int missing(struct stress *s, bool say)
 static bool met_all(struct stress *s)
 {
 	return s->caught[CONN_CONNECTING] + s->caught[CONN_ACCEPTING] &&
-	       s->caught[CONN_CONNECTED] && s->caught[CONN_CLOSING] &&
-	       s->caught_registering &&
+	       s->caught[CONN_CONNECTED] &&
+	       (s->slow || (s->caught[CONN_CLOSING] && s->caught_registering)) &&
 	       atomic64_read(&s->count[STRESS_ORPHAN]);
 }
 
@@ -301,6 +301,7 @@ static bool parse(struct vmtest *t, struct stress *s)
 	vmtest_arg_text(t, "transport", "rxe", transport, sizeof(transport));
 	s->transport = strcmp(transport, "siw") ? "rxe" : "siw";
 	s->atomics = strcmp(transport, "siw");
+	s->slow = !s->atomics;
 	s->next_removal = jiffies + s->removal_gap;
 	mutex_init(&s->say_lock);
 	mutex_init(&s->remover);
@@ -325,8 +326,10 @@ static void check_counts(struct stress *s)
 	vmtest_check(t, s->caught[CONN_CONNECTING] + s->caught[CONN_ACCEPTING],
 		     "removals have met connections in the making");
 	vmtest_check(t, s->caught[CONN_CONNECTED], "and connections");
-	vmtest_check(t, s->caught[CONN_CLOSING], "and their ends");
-	vmtest_check(t, s->caught_registering, "and registrations");
+	if (!s->slow) {
+		vmtest_check(t, s->caught[CONN_CLOSING], "and their ends");
+		vmtest_check(t, s->caught_registering, "and registrations");
+	}
 	vmtest_check(t, atomic64_read(&s->count[STRESS_ORPHAN]),
 		     "and consumers that let everything lie");
 }

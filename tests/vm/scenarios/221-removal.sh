@@ -7,7 +7,8 @@
 # Devices are deleted in a row, each time under connections in the making, with
 # traffic, at their end, under registrations, and under consumers that do nothing
 # about it. Each "rdma link delete" returns, each EP is told once, each request is
-# reported, and whatever is freed afterwards is gone.
+# reported, and whatever is freed afterwards is gone. Over siw it is luck whether a
+# removal meets an end or a registration, and is not asked for.
 #
 # "kdapl.removals=100 kdapl.more=1500" on the kernel command line for so many.
 
