@@ -293,7 +293,7 @@ EXPORT_SYMBOL_GPL(dat_ia_open_net);
  * dat_ia_open - open an interface adapter
  * @ia_name: as for dat_ia_open_net()
  * @async_evd_min_qlen: as for dat_ia_open_net()
- * @async_evd: as for dat_ia_open_net()
+ * @async_evd: IN/OUT: as for dat_ia_open_net(); NULL to have one made
  * @ia: OUT: the IA
  *
  * In the network namespace of the caller. Origin: DAT 2.0.
