@@ -35,6 +35,7 @@ static int path_abrupt(struct walk *w)
 static int path_free(struct walk *w)
 {
 	struct path_kit *p = w->priv;
+	enum dat_event_number number;
 	bool server = false;
 	int ret;
 
@@ -44,11 +45,12 @@ static int path_free(struct walk *w)
 	path_accept(w, p->server);
 	if (!p->client_event)
 		p->client_event = kit_next(p->client_evd).event_number;
+	number = path_server_event(p);
 	path_traffic(p->client);
 	KUNIT_EXPECT_EQ(w->test, dat_ep_free(p->client), 0);
 	p->client = NULL;
 	if (p->accepted)
-		server = path_hear(w, p->server_evd, p->server, 0,
+		server = path_hear(w, p->server_evd, p->server, number,
 				   DAT_CLOSE_ABRUPT_FLAG);
 	return server ? 0 : -EIO;
 }

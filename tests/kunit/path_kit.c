@@ -135,19 +135,34 @@ void path_traffic(struct dat_ep *ep)
 }
 EXPORT_SYMBOL_GPL(path_traffic);
 
+/*
+ * What the accepting end hears first, if the client is connected and it is going to
+ * hear of that: an end that comes before its work has run would be all that it hears.
+ */
+enum dat_event_number path_server_event(struct path_kit *p)
+{
+	if (!p->accepted ||
+	    p->client_event != DAT_CONNECTION_EVENT_ESTABLISHED)
+		return 0;
+	return kit_next(p->server_evd).event_number;
+}
+EXPORT_SYMBOL_GPL(path_server_event);
+
 /* Both to their ends, the client first. */
 int path_end(struct walk *w, enum dat_close_flags how)
 {
 	struct path_kit *p = w->priv;
+	enum dat_event_number number;
 	bool client, server = false;
 
 	if (!p->client_event)
 		p->client_event = kit_next(p->client_evd).event_number;
+	number = path_server_event(p);
 	if (p->client_event == DAT_CONNECTION_EVENT_ESTABLISHED)
 		path_traffic(p->client);
 	client = path_hear(w, p->client_evd, p->client, p->client_event, how);
 	if (p->accepted)
-		server = path_hear(w, p->server_evd, p->server, 0, how);
+		server = path_hear(w, p->server_evd, p->server, number, how);
 	return client && server ? 0 : -EIO;
 }
 EXPORT_SYMBOL_GPL(path_end);

@@ -56,6 +56,7 @@ void path_traffic(struct dat_ep *ep);
 bool path_hear(struct walk *w, struct dat_evd *evd, struct dat_ep *ep,
 	       enum dat_event_number number, enum dat_close_flags how);
 /* Both to their ends, the client first. */
+enum dat_event_number path_server_event(struct path_kit *p);
 int path_end(struct walk *w, enum dat_close_flags how);
 
 #endif /* _PATH_KIT_H */
