@@ -18,9 +18,10 @@ enum {
 	ORDER_DEPTH = 8,
 };
 
-/* A connected pair, and what the device has of its requests. */
+/* A connected pair, and what the device has of its requests, or receives. */
 struct order {
 	struct kunit *test;
+	bool receives;
 	struct dat_evd *evd;
 	struct kit_pair pair;
 	struct dat_ep *ep;
@@ -52,9 +53,10 @@ static void order_post(struct order *o, enum dat_completion_flags flags)
 {
 	struct fake_wr wr = {};
 
-	KUNIT_ASSERT_EQ(o->test, kit_post_send(o->ep, o->posted, flags), 0);
-	KUNIT_ASSERT_TRUE(o->test, fake_qp_peek(kit_qp(o->ep), true, o->posted,
-						&wr));
+	KUNIT_ASSERT_EQ(o->test, o->receives ? kit_post_recv(o->ep, o->posted) :
+			kit_post_send(o->ep, o->posted, flags), 0);
+	KUNIT_ASSERT_TRUE(o->test, fake_qp_peek(kit_qp(o->ep), !o->receives,
+						o->posted, &wr));
 	o->wr_id[o->posted++] = wr.wr_id;
 }
 
@@ -366,56 +368,30 @@ KUNIT_ARRAY_PARAM(order_side, order_sides, order_side_desc);
 static void kdapl_dto_order_flushed_out_of_order(struct kunit *test)
 {
 	const struct order_side *c = test->param_value;
-	struct dat_evd *evd = kit_evd(test, 16, DAT_EVD_DTO_FLAG);
-	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
-	struct dat_event event;
-	struct kit_pair pair;
-	struct fake_wr wr;
-	struct ib_qp *qp;
-	u64 i;
+	struct order *o = order_init(test);
+	int i;
 
-	kit_pair(test, &pair, evd, evd, 4);
-	qp = kit_qp(pair.client);
-	fake_script.flush = FAKE_FLUSH_MANUAL;
+	o->receives = !c->send;
 	for (i = 0; i < 3; i++)
-		KUNIT_ASSERT_EQ(test, c->send ? kit_post_send(pair.client, i, 0) :
-				kit_post_recv(pair.client, i), 0);
-	KUNIT_ASSERT_TRUE(test, fake_qp_peek(qp, c->send, 2, &wr));
-	wc.wr_id = wr.wr_id;
-	KUNIT_ASSERT_TRUE(test, fake_cq_push(kit_cq(evd), &wc));
-	for (i = 0; i < 3; i++) {
-		event = kit_next(evd);
-		KUNIT_EXPECT_EQ(test, order_dto(&event)->user_cookie.as_64, i);
-		KUNIT_EXPECT_EQ(test, order_dto(&event)->status,
-				DAT_DTO_ERR_FLUSHED);
-	}
+		order_post(o, 0);
+	order_complete(o, 2, IB_WC_WR_FLUSH_ERR);
+	for (i = 0; i < 3; i++)
+		order_expect(o, i, DAT_DTO_ERR_FLUSHED);
 	/* Their own come, too late. */
-	fake_qp_complete(qp, c->send, 3, IB_WC_WR_FLUSH_ERR);
-	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
-	KUNIT_EXPECT_EQ(test, evd->stats.overflow, 0ULL);
+	fake_qp_complete(kit_qp(o->ep), c->send, 3, IB_WC_WR_FLUSH_ERR);
+	order_expect_idle(o);
 }
 
 /* Elsewhere a flushed request proves those done that were not to complete. */
 static void kdapl_dto_order_flushed_behind_suppressed(struct kunit *test)
 {
-	struct dat_evd *evd = kit_evd(test, 16, DAT_EVD_DTO_FLAG);
-	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
-	struct dat_event event;
-	struct kit_pair pair;
-	struct fake_wr wr;
+	struct order *o = order_init(test);
 
-	kit_pair(test, &pair, evd, evd, 4);
-	fake_script.flush = FAKE_FLUSH_MANUAL;
-	KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, 0,
-					    DAT_COMPLETION_SUPPRESS_FLAG), 0);
-	KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, 1, 0), 0);
-	KUNIT_ASSERT_TRUE(test, fake_qp_peek(kit_qp(pair.client), true, 1, &wr));
-	wc.wr_id = wr.wr_id;
-	KUNIT_ASSERT_TRUE(test, fake_cq_push(kit_cq(evd), &wc));
-	event = kit_next(evd);
-	KUNIT_EXPECT_EQ(test, order_dto(&event)->user_cookie.as_64, 1ULL);
-	KUNIT_EXPECT_EQ(test, order_dto(&event)->status, DAT_DTO_ERR_FLUSHED);
-	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
+	order_post(o, DAT_COMPLETION_SUPPRESS_FLAG);
+	order_post(o, 0);
+	order_complete(o, 1, IB_WC_WR_FLUSH_ERR);
+	order_expect(o, 1, DAT_DTO_ERR_FLUSHED);
+	order_expect_idle(o);
 }
 
 static struct kunit_case kdapl_dto_order_cases[] = {

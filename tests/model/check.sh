@@ -52,7 +52,7 @@ one_run() {
 	esac
 	known=$cache/model/$({
 		cat "$here/$model.pml" "$here/check.sh"
-		echo "$expect $flags $opt $live $args"
+		echo "$name $expect $flags $opt $live $args"
 		spin -V
 		gcc -dumpfullversion
 	} | sha256sum | cut -c 1-32)
