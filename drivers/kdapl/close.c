@@ -14,8 +14,8 @@
  *        are held back; posted ones get drep_grace_ms, but no longer than the
  *        deadline of a dat_ep_disconnect(). Then the DREP, and FLUSH.
  * DOUBT  a request was flushed while connected: the responder of a failed
- *        access notices only so. If the CM does not say DISCONNECTED within a
- *        second, it is BROKEN.
+ *        access notices only so. If the CM does not say DISCONNECTED within
+ *        doubt_ms, it is BROKEN.
  * FLUSH  the QP is in error. The contexts that come home are counted; nothing
  *        blocks, and no consumer needs to dequeue: the work polls the CQs. What
  *        does not come home in time is reported after the QP was destroyed.
@@ -38,7 +38,6 @@
 #include "queue.h"
 
 enum {
-	CLOSE_DOUBT_MS = 1000,
 	/* A DREQ or DREP that the CM could not send is tried again. */
 	CLOSE_RETRY_MS = 20,
 };
@@ -305,7 +304,7 @@ void kdapl_close_run(struct dat_ep *ep, unsigned long todo)
 	    ep->phase == KDAPL_CLOSE_NONE &&
 	    (close_connected(ep) || close_pending(ep))) {
 		kdapl_flush_set_phase(ep, KDAPL_CLOSE_DOUBT);
-		ep->phase_deadline = jiffies + msecs_to_jiffies(CLOSE_DOUBT_MS);
+		ep->phase_deadline = jiffies + msecs_to_jiffies(kdapl_doubt_ms);
 	}
 	close_look(ep);
 	/* In GRACE the look itself tries again. */

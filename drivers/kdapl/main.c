@@ -47,6 +47,13 @@ MODULE_PARM_DESC(flush_timeout_ms,
 
 KDAPL_EXPORT_FOR_TEST(kdapl_flush_timeout_ms);
 
+unsigned int kdapl_doubt_ms = 1000;
+module_param_named(doubt_ms, kdapl_doubt_ms, uint, 0644);
+MODULE_PARM_DESC(doubt_ms,
+		 "Milliseconds that the CM may take to say why a queue pair flushes (default 1000)");
+
+KDAPL_EXPORT_FOR_TEST(kdapl_doubt_ms);
+
 unsigned int kdapl_watchdog_ms = 1000;
 module_param_named(watchdog_ms, kdapl_watchdog_ms, uint, 0444);
 MODULE_PARM_DESC(watchdog_ms,

@@ -26,6 +26,7 @@ extern struct workqueue_struct *kdapl_connect_wq;
 extern unsigned int kdapl_disconnect_timeout_ms;
 extern unsigned int kdapl_drep_grace_ms;
 extern unsigned int kdapl_flush_timeout_ms;
+extern unsigned int kdapl_doubt_ms;
 extern unsigned int kdapl_watchdog_ms;
 
 #endif /* _KDAPL_MAIN_H */

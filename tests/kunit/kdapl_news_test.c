@@ -10,9 +10,14 @@
 #include "../../drivers/kdapl/ep.h"
 #include "../../drivers/kdapl/evd.h"
 #include "../../drivers/kdapl/ia.h"
+#include "../../drivers/kdapl/main.h"
 #include "kit.h"
 
 #define EV(name)	DAT_CONNECTION_EVENT_##name
+
+/* Longer than by default. */
+#define NEWS_DOUBT_MS	1500
+#define NEWS_NEVER_MS	60000
 
 static void news_expect_async(struct kunit *test,
 			      enum dat_event_number number, const void *handle,
@@ -78,9 +83,13 @@ static void kdapl_news_flushed_while_connecting(struct kunit *test)
 	struct dat_evd *conn = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
 	struct dat_evd *dto = kit_evd(test, 8, DAT_EVD_DTO_FLAG);
 	struct dat_ep *ep = news_connecting(test, dto, conn);
+	unsigned long start = jiffies;
 
+	kdapl_doubt_ms = NEWS_DOUBT_MS;
 	news_flush_one(test, ep, dto);
 	kit_expect_end(test, conn, ep, EV(BROKEN));
+	KUNIT_EXPECT_GE(test, jiffies_to_msecs(jiffies - start),
+			NEWS_DOUBT_MS);
 }
 
 /* The QP has flushed, and then it turns out that the peer has disconnected. */
@@ -89,6 +98,8 @@ static void kdapl_news_flushed_then_dreq(struct kunit *test)
 	struct dat_evd *dto = kit_evd(test, 16, DAT_EVD_DTO_FLAG);
 	struct kit_pair pair;
 
+	/* That is not what ends it. */
+	kdapl_doubt_ms = NEWS_NEVER_MS;
 	kit_pair(test, &pair, dto, dto, 2);
 	fake_cm_script.no_connect = true;
 	KUNIT_ASSERT_EQ(test, kit_post_recv(pair.client, 1), 0);

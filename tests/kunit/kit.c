@@ -38,6 +38,7 @@ int kit_init(struct kunit *test)
 	kit->disconnect_ms = kdapl_disconnect_timeout_ms;
 	kit->grace_ms = kdapl_drep_grace_ms;
 	kit->flush_ms = kdapl_flush_timeout_ms;
+	kit->doubt_ms = kdapl_doubt_ms;
 	test->priv = kit;
 	fake_hca_reset();
 	kit->live = fake_hca_live_total();
@@ -88,6 +89,7 @@ void kit_exit(struct kunit *test)
 	kdapl_disconnect_timeout_ms = kit->disconnect_ms;
 	kdapl_drep_grace_ms = kit->grace_ms;
 	kdapl_flush_timeout_ms = kit->flush_ms;
+	kdapl_doubt_ms = kit->doubt_ms;
 }
 EXPORT_SYMBOL_GPL(kit_exit);
 

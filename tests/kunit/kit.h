@@ -59,6 +59,7 @@ struct kit {
 	unsigned int disconnect_ms;	/* of a close, before the test: for kit_exit() */
 	unsigned int grace_ms;
 	unsigned int flush_ms;
+	unsigned int doubt_ms;
 	enum dat_completion_flags ep_flags;	/* of both directions of new EPs */
 };
 
