@@ -449,6 +449,7 @@ static int undo_init(struct kunit *test)
 
 	kdapl_disconnect_timeout_ms = UNDO_DEADLINE_MS;
 	kdapl_drep_grace_ms = UNDO_DEADLINE_MS;
+	kdapl_doubt_ms = UNDO_DEADLINE_MS;
 	return ret;
 }
 

@@ -8,6 +8,8 @@
 
 /* Where something fails deadlines are all that there is left to wait for. */
 #define PATH_DEADLINE_MS	50
+/* Longer than any QP takes that does flush: else it is not seen to. */
+#define PATH_FLUSH_MS		200
 
 static bool path_terminal(enum dat_event_number number)
 {
@@ -199,6 +201,8 @@ int path_init(struct kunit *test)
 
 	kdapl_disconnect_timeout_ms = PATH_DEADLINE_MS;
 	kdapl_drep_grace_ms = PATH_DEADLINE_MS;
+	kdapl_flush_timeout_ms = PATH_FLUSH_MS;
+	kdapl_doubt_ms = PATH_DEADLINE_MS;
 	return ret;
 }
 EXPORT_SYMBOL_GPL(path_init);
