@@ -5,6 +5,8 @@
  *
  * The promise that each test checks: an event that may notify and that nobody
  * dequeued has an upcall coming, or its consumer was told -EBUSY.
+ *
+ * cpus: 2
  */
 #include <linux/module.h>
 

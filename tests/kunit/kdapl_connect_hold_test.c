@@ -2,6 +2,8 @@
 /*
  * Connects that stay inside of the connection manager, as they do on siw until TCP
  * has an answer: they hold up their own EPs, and nobody else.
+ *
+ * cpus: 2
  */
 #include <linux/kthread.h>
 #include <linux/module.h>

@@ -3,6 +3,8 @@
  * Faults of work requests and of their ends that users of other RDMA consumers
  * met, one test for each kind. Those of waking up are in
  * kdapl_wakeup_faults_test.c.
+ *
+ * cpus: 2
  */
 #include <linux/module.h>
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Event dispatchers: creation, query, queueing, resize, settings and free. */
+/*
+ * Event dispatchers: creation, query, queueing, resize, settings and free.
+ *
+ * cpus: 2
+ */
 #include <linux/kthread.h>
 #include <linux/module.h>
 

@@ -2,6 +2,8 @@
 /*
  * A CQ is not destroyed under a tasklet of its provider's: rxe of 6.1 frees what
  * ksoftirqd of another CPU still has in its list.
+ *
+ * cpus: 2
  */
 #include <linux/cpumask.h>
 #include <linux/interrupt.h>

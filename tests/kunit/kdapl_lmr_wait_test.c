@@ -3,6 +3,8 @@
  * Connections that wait for registrations: where no QP can be connected to itself,
  * one EP of a PZ carries a registration, and all of them are told of their
  * connections when it has come home.
+ *
+ * cpus: 2
  */
 #include <linux/completion.h>
 #include <linux/delay.h>

@@ -2,6 +2,8 @@
 /*
  * A closed loop with two CPUs: the producer completes one and waits until the
  * consumer, woken by an upcall, has counted it. A lost wakeup is a stall.
+ *
+ * cpus: 2
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>

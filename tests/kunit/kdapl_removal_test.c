@@ -2,6 +2,8 @@
 /*
  * The device goes away under its users, and comes back; and the other kind of
  * device, iWARP.
+ *
+ * cpus: 2
  */
 #include <linux/kthread.h>
 #include <linux/module.h>

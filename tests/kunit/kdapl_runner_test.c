@@ -2,6 +2,8 @@
 /*
  * The runner: several CPUs, policies that change under a running upcall, budgets
  * that run out, and completions that make no event.
+ *
+ * cpus: 2
  */
 #include <linux/kthread.h>
 #include <linux/module.h>

@@ -2,6 +2,8 @@
 /*
  * Upcalls as the consumer sees them: which policy calls what, with what, in
  * which context, and how they end.
+ *
+ * cpus: 2
  */
 #include <linux/kthread.h>
 #include <linux/module.h>

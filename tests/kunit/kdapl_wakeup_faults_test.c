@@ -2,6 +2,8 @@
 /*
  * Faults of waking up that users of other RDMA consumers met, one test for each
  * kind. Those of work requests are in kdapl_dto_faults_test.c.
+ *
+ * cpus: 2
  */
 #include <linux/kthread.h>
 #include <linux/module.h>

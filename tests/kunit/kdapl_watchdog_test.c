@@ -3,6 +3,8 @@
  * The look for lost wakeups, against a device that drops a notification: its
  * handler fires only when the test says so (FAKE_FIRE_LATE). The module was loaded
  * with its own watchdog off: the suite looks itself, but for the cases of the timer.
+ *
+ * cpus: 2
  */
 #include <linux/kmsg_dump.h>
 #include <linux/module.h>
