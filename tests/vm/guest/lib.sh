@@ -145,10 +145,12 @@ full()
 	grep -q 'kdapl\.full=1' /proc/cmdline
 }
 
-# few: whether a number is to be smaller than that
+# few: whether a number is to be smaller than that; kdapl.few=1 asks for it where the
+# kernel is not slow.
 few()
 {
-	debug_kernel && ! full
+	{ debug_kernel && ! full; } ||
+		grep -q 'kdapl\.few=1' /proc/cmdline
 }
 
 #

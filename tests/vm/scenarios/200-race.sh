@@ -16,7 +16,7 @@
 . /scenarios/vmtest.sh
 
 count=200000
-if debug_kernel; then
+if debug_kernel || few; then
 	count=3000
 	[ "$TRANSPORT" = rxe ] || count=1500
 fi

@@ -17,7 +17,7 @@
 . /scenarios/vmtest.sh
 
 rounds=1000
-if debug_kernel; then
+if debug_kernel || few; then
 	rounds=200
 fi
 
