@@ -355,7 +355,8 @@ void rping_session_destroy(struct rping_session *s)
 	rping_session_stop(s);
 	kthread_stop(s->thread);
 	put_task_struct(s->thread);
-	if (s->param.keep)
+	/* A thread that is stopped before it has run for the first time never runs. */
+	if (s->param.keep || !s->finished)
 		free_objects(s);
 	kfree(s);
 }

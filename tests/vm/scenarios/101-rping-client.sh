@@ -48,6 +48,18 @@ need krping stop s
 check_session s "stopped while it listens" 60
 krping remove s
 
+# Nothing else runs until who asked for that sleeps: the machine has one CPU.
+step "removed before the session's thread has run"
+read -r before </sys/module/kdapl/refcnt
+good=0
+for _ in $(seq 20); do
+	chrt -f 50 sh -c "
+		echo server name=s addr=$IP1 >$RPING/control &&
+		echo remove s >$RPING/control" && good=$((good + 1))
+done
+check_eq "20 that never ran are gone" $good 20
+check_eq "and their IAs with them" "$(cat /sys/module/kdapl/refcnt)" "$before"
+
 # kernel to kernel: sizes that rping refuses
 for size in 1 2 65536; do
 	need krping server name=s addr=$IP1 verify=1 size=65536
