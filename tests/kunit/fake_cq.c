@@ -171,6 +171,10 @@ int fake_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 	int n = 0;
 
 	fake_step(FAKE_BEFORE_POLL, ibcq);
+	if (!ibcq->wc && READ_ONCE(fake_script.poll_errors)) {
+		fake_script.poll_errors--;
+		return -EIO;
+	}
 	spin_lock_irqsave(&cq->lock, flags);
 	while (n < num && cq->head != cq->tail)
 		wc[n++] = cq->cqe[cq->head++ % cq->size].wc;

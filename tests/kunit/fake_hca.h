@@ -102,6 +102,7 @@ enum fake_object {
  * @notify: class of all CQs
  * @fire: when they fire
  * @empty_reports: answers of FAKE_REPORTS_EMPTY that are left
+ * @poll_errors: looks into CQs that fail, from now on
  * @complete: who completes requests
  * @flush: who flushes them
  * @delay_us: at most so long waits the worker before each completion
@@ -115,6 +116,7 @@ struct fake_script {
 	enum fake_notify notify;
 	enum fake_fire fire;
 	unsigned int empty_reports;
+	unsigned int poll_errors;
 	enum fake_complete complete;
 	enum fake_flush flush;
 	unsigned int delay_us;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * News that come at a rare moment: of the CM and the QP while the EP is in
- * another phase, of the device, and of a provider that cannot arm.
+ * another phase, of the device, and of a provider that cannot arm or poll.
  */
 #include <linux/in6.h>
 #include <linux/module.h>
@@ -240,6 +240,31 @@ static void kdapl_news_of_an_arm_that_fails(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, KIT_WAIT(fake_cq_armed(kit_cq(evd))));
 }
 
+/* The device cannot look into its CQ; nobody sleeps over what is in there. */
+static void kdapl_news_of_a_poll_that_fails(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 8, DAT_EVD_DTO_FLAG);
+	struct kit_upcall *up = kit_upcall(test);
+	struct dat_event event = { .event_number = DAT_SOFTWARE_EVENT };
+	struct kit_source source;
+
+	kit_source(test, &source, evd, 2);
+	kit_source_post(test, &source, 1);
+	kit_source_complete(&source);
+	fake_script.poll_errors = 1;
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, fake_script.poll_errors, 0U);
+	KUNIT_EXPECT_EQ(test, (int)event.event_number, DAT_SOFTWARE_EVENT);
+
+	fake_script.poll_errors = 1;
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_NOTIFY,
+						    &up->object,
+						    DAT_UPCALL_INVOC_NEW),
+			-EBUSY);
+	KUNIT_EXPECT_EQ(test, fake_script.poll_errors, 0U);
+	KIT_EXPECT_EVENT(test, evd, DAT_DTO_COMPLETION_EVENT);
+}
+
 /* A connection over IPv6, of an IA that was opened by its IPv4 address. */
 static void kdapl_news_from_ipv6(struct kunit *test)
 {
@@ -287,6 +312,7 @@ static struct kunit_case kdapl_news_cases[] = {
 	KUNIT_CASE(kdapl_news_of_a_cq),
 	KUNIT_CASE(kdapl_news_of_a_freed_evd),
 	KUNIT_CASE(kdapl_news_of_an_arm_that_fails),
+	KUNIT_CASE(kdapl_news_of_a_poll_that_fails),
 	KUNIT_CASE(kdapl_news_from_ipv6),
 	{}
 };
