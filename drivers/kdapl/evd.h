@@ -143,7 +143,6 @@ struct dat_evd {
 	bool armed;		/* the next event that may notify starts a run */
 	bool any;		/* INVOC_ANY: any queued event is enough */
 	bool yielded;		/* the one runner rescheduled itself */
-	bool pending;		/* triggered while a runner was active */
 	bool torn_down;		/* sticky: no enabling policy, ever */
 	bool watched;		/* the watchdog's last look found something */
 	u32 feeders;		/* EPs, SPs and IAs that post here */

@@ -10,7 +10,7 @@
  * schedules a run, in softirq through irq_poll or in process context through a
  * work item. irq_poll drops a schedule while its SCHED bit is held, so a run
  * gives the bit back before it looks at anything: a trigger during the run
- * schedules another, which finds a runner and leaves it a note (pending).
+ * schedules another, which finds a runner and leaves it to that one's last look.
  *
  * Runs. A run that finds the policy on becomes a runner. It looks at the queue
  * under the lock, drops the lock for each upcall, and looks again after it, since
@@ -107,10 +107,8 @@ static bool upcall_enter_locked(struct dat_evd *evd)
 	if (evd->policy == DAT_UPCALL_MANY)
 		most = min_t(u32, num_online_cpus(),
 			     evd->softirq ? U32_MAX : evd->nr_workers);
-	if (evd->runners >= most) {
-		evd->pending = true;
+	if (evd->runners >= most)
 		return false;
-	}
 	evd->runners++;
 	return true;
 }
@@ -127,8 +125,6 @@ static enum upcall_next upcall_look_locked(struct dat_evd *evd)
 {
 	u32 absorbed;
 	int ret;
-
-	evd->pending = false;
 
 	if (!kdapl_evd_policy_on(evd->policy))
 		return UPCALL_LEAVE;
@@ -342,7 +338,6 @@ kdapl_upcall_run(struct dat_evd *evd, struct kdapl_evd_worker *worker)
 		if (unlikely(evd->policy != DAT_UPCALL_DISABLE))
 			return upcall_loop(evd, worker, 1);
 		OPTIMIZER_HIDE_VAR(evd);
-		evd->pending = false;
 		upcall_leave_locked(evd);
 		spin_unlock_irq(&evd->lock);
 		return 1;
