@@ -59,7 +59,7 @@ dkms-install:
 	dkms install -m kdapl -v $(VERSION)
 
 help:
-	@echo "  make                  kdapl.ko and kdapl_rping.ko for KDIR (now: $(KDIR))"
+	@echo "  make                  kdapl.ko, and kdapl_rping.ko and kdapl_hello.ko, which use it, for KDIR (now: $(KDIR))"
 	@echo "  make modules_install  install them (INSTALL_MOD_PATH, INSTALL_MOD_DIR)"
 	@echo "  make dkms-install     install the sources and build them with DKMS"
 	@echo "  make clean            remove what was built"
