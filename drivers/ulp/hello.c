@@ -2,9 +2,9 @@
 /*
  * kdapl_hello: a whole consumer of kdapl on two pages, to begin with.
  *
- * It connects, sends one message, takes the answer and disconnects, all in the task
+ * It connects, sends one message, takes the peer's, and disconnects, all in the task
  * that loads it; the load fails with the errno of what went wrong. The peer is
- * ucmatose of the package rdmacm-utils:
+ * ucmatose of the package rdmacm-utils, which sends as soon as it is connected:
  *
  *	10.0.0.2$ ucmatose -C 1 -S 64
  *	10.0.0.1# modprobe kdapl_hello device=rxe0 addr=10.0.0.2
@@ -13,16 +13,20 @@
  * with many connections has a thread in the place of that task, which lives longer
  * than its upcalls; see rping/.
  */
+#include <linux/in.h>
 #include <linux/inet.h>
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
-#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include <dat/kdat.h>
 
 enum {
 	HELLO_BYTES = 64,	/* of each of the two messages */
-	HELLO_SECONDS = 20,	/* for all of it */
+	HELLO_SECONDS = 20,	/* until nothing more is waited for */
 };
 
 static char *device = "rxe0";
@@ -40,7 +44,7 @@ MODULE_PARM_DESC(port, "TCP port number of its service (default 7471)");
 /* The cookies of the two requests, by which their events are told apart. */
 enum hello_cookie {
 	HELLO_SENT = 1,
-	HELLO_ANSWER,
+	HELLO_HEARD,
 };
 
 struct hello {
@@ -48,14 +52,15 @@ struct hello {
 	struct dat_evd *evd;
 	struct dat_pz *pz;
 	struct dat_ep *ep;
-	char *memory;		/* what is sent, and behind it the answer */
+	char *memory;		/* what is sent, and behind it what is received */
 	u64 address;		/* of the memory, as the device knows it */
 	u32 context;
-	bool answered;
+	bool sent;
+	bool heard;
 	bool ended;
 };
 
-/* In softirq or in process context, with upcalls disabled again. */
+/* Upcalls are disabled again. Of an EVD with completions only it is in softirq. */
 static void hello_upcall(void *data, const struct dat_event *none, bool more)
 {
 	wake_up_process(data);
@@ -110,15 +115,15 @@ static struct dat_lmr_triplet hello_segment(struct hello *h, u64 offset)
 
 static int hello_connect(struct hello *h)
 {
-	struct dat_lmr_triplet answer = hello_segment(h, HELLO_BYTES);
-	union dat_context cookie = { .as_64 = HELLO_ANSWER };
+	struct dat_lmr_triplet room = hello_segment(h, HELLO_BYTES);
+	union dat_context cookie = { .as_64 = HELLO_HEARD };
 	struct sockaddr_in sin = { .sin_family = AF_INET };
 	int ret;
 
 	if (!in4_pton(addr, -1, (u8 *)&sin.sin_addr, -1, NULL))
 		return -EINVAL;
 	/* Before the peer can send: it would find no receive. */
-	ret = dat_ep_post_recv(h->ep, 1, &answer, cookie,
+	ret = dat_ep_post_recv(h->ep, 1, &room, cookie,
 			       DAT_COMPLETION_DEFAULT_FLAG);
 	if (ret)
 		return ret;
@@ -140,12 +145,17 @@ static int hello_completion(struct hello *h,
 			    const struct dat_dto_completion_event_data *data)
 {
 	/* Behind all that fails or is flushed comes the end, which says why. */
-	if (data->status != DAT_DTO_SUCCESS ||
-	    data->user_cookie.as_64 != HELLO_ANSWER)
+	if (data->status != DAT_DTO_SUCCESS)
 		return 0;
-	pr_info("%s has answered with %llu bytes\n", addr,
-		(unsigned long long)data->transfered_length);
-	h->answered = true;
+	if (data->user_cookie.as_64 == HELLO_SENT) {
+		h->sent = true;
+	} else {
+		h->heard = true;
+		pr_info("%u bytes from %s\n", data->transfered_length, addr);
+	}
+	/* What the peer sends may overtake the news that it is connected. */
+	if (!h->sent || !h->heard)
+		return 0;
 	/* It returns at once; the end is an event. */
 	return dat_ep_disconnect(h->ep, DAT_CLOSE_GRACEFUL_FLAG);
 }
@@ -160,12 +170,16 @@ static int hello_event(struct hello *h, const struct dat_event *event)
 					.dto_completion_event_data);
 	case DAT_CONNECTION_EVENT_DISCONNECTED:
 		h->ended = true;
-		return h->answered ? 0 : -ECONNRESET;
-	default:
-		/* Rejected, not there, timed out, broken. */
-		pr_err("no connection to %s: event 0x%x\n", addr,
-		       event->event_number);
+		return h->sent && h->heard ? 0 : -ECONNRESET;
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
 		return -ECONNREFUSED;
+	case DAT_CONNECTION_EVENT_UNREACHABLE:
+		return -EHOSTUNREACH;
+	case DAT_CONNECTION_EVENT_TIMED_OUT:
+		return -ETIMEDOUT;
+	default:
+		return -ECONNRESET;
 	}
 }
 
@@ -176,28 +190,31 @@ static int hello_serve(struct hello *h)
 		.instance_data = current,
 		.upcall_func = hello_upcall,
 	};
-	long left = HELLO_SECONDS * HZ;
+	unsigned long end = jiffies + HELLO_SECONDS * HZ;
 	struct dat_event event;
 	int ret;
 
-	while (left) {
+	for (;;) {
 		while (!dat_evd_dequeue(h->evd, &event)) {
 			ret = hello_event(h, &event);
 			if (ret || h->ended)
 				return ret;
 		}
+		if (time_after(jiffies, end))
+			return -ETIMEDOUT;
+		if (fatal_signal_pending(current))
+			return -EINTR;
 		/* In front of the enable: the upcall may come before it returns. */
-		set_current_state(TASK_IDLE);
+		set_current_state(TASK_KILLABLE);
 		ret = dat_evd_modify_upcall(h->evd, DAT_UPCALL_NOTIFY, &upcall,
 					    DAT_UPCALL_INVOC_NEW);
 		if (!ret)
-			left = schedule_timeout(left);
+			schedule_timeout(max_t(long, end - jiffies, 0) + 1);
 		__set_current_state(TASK_RUNNING);
 		/* -EBUSY: something came, go on. */
 		if (ret && ret != -EBUSY)
 			return ret;
 	}
-	return -ETIMEDOUT;
 }
 
 static int __init hello_init(void)
@@ -215,6 +232,8 @@ static int __init hello_init(void)
 		ret = hello_connect(&h);
 	if (!ret)
 		ret = hello_serve(&h);
+	if (ret)
+		pr_err("no exchange with %s: %d\n", addr, ret);
 	hello_close(&h);
 	kfree(h.memory);
 	return ret;
