@@ -90,7 +90,7 @@ void kdapl_upcall_comp_handler(struct ib_cq *cq, void *context)
 
 /*
  * Whether this trigger makes a runner. If not: spurious without a policy, else
- * a note for the runner that there is.
+ * the last look of the runner that there is finds what it is about.
  */
 static bool upcall_enter_locked(struct dat_evd *evd)
 {

@@ -48,8 +48,8 @@ need krping stop s
 check_session s "stopped while it listens" 60
 krping remove s
 
-# Nothing else runs until who asked for that sleeps: the machine has one CPU.
-step "removed before the session's thread has run"
+# With one CPU nothing else runs until who asked for that sleeps. With two it may have run.
+step "removed before the session's thread has run ($(nproc) CPUs)"
 read -r before </sys/module/kdapl/refcnt
 good=0
 for _ in $(seq 20); do
@@ -57,7 +57,7 @@ for _ in $(seq 20); do
 		echo server name=s addr=$IP1 >$RPING/control &&
 		echo remove s >$RPING/control" && good=$((good + 1))
 done
-check_eq "20 that never ran are gone" $good 20
+check_eq "20 removed at once are gone" $good 20
 check_eq "and their IAs with them" "$(cat /sys/module/kdapl/refcnt)" "$before"
 
 # kernel to kernel: sizes that rping refuses
