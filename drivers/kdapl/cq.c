@@ -208,8 +208,11 @@ static noinline void cq_special_locked(struct dat_evd *evd,
 {
 	if (wr->flags & KDAPL_WR_INTERNAL) {
 		WRITE_ONCE(queue->tail, queue->tail + 1);
+		/* The device has it, whatever becomes of what is in front of it. */
 		if (wr->op == KDAPL_OP_REG)
-			kdapl_lmr_defer_done_locked(wr, wc->status);
+			kdapl_lmr_defer_done_locked(wr,
+						    wr->flags & KDAPL_WR_EARLY ?
+						    IB_WC_SUCCESS : wc->status);
 	} else if (wr->flags & KDAPL_WR_SUPPRESS &&
 		   wc->status == IB_WC_SUCCESS) {
 		cq_suppressed_locked(evd, queue, wr);

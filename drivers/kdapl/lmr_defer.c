@@ -239,6 +239,12 @@ void kdapl_lmr_defer_done_locked(struct kdapl_wr *wr, enum ib_wc_status status)
 		/* Never executed: the same key serves on the next EP. */
 		lmr->state = KDAPL_LMR_DEFERRED;
 	} else {
+		/* A cancelled one is nobody's loss. */
+		if (!list_empty(&lmr->deferred))
+			pr_err_ratelimited("%s: lmr %u: registration through ep %u failed: %s (%d)\n",
+					   pz->obj.ia->name, lmr->obj.id,
+					   wr->queue->ep->obj.id,
+					   ib_wc_status_msg(status), status);
 		lmr->state = KDAPL_LMR_FAILED;
 		list_del_init(&lmr->deferred);
 	}

@@ -350,6 +350,21 @@ static int wait_creator(void *arg)
 	kthread_complete_and_exit(&creator->done, 0);
 }
 
+static struct wait_creator *wait_start_creator(struct kunit *test,
+					       struct wait_kit *wait)
+{
+	struct wait_creator *creator;
+
+	creator = kunit_kzalloc(test, sizeof(*creator), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, creator);
+	init_completion(&creator->done);
+	creator->kit = to_kit(test);
+	creator->wait = wait;
+	KUNIT_ASSERT_FALSE(test, IS_ERR(kthread_run(wait_creator, creator,
+						    "wait_creator")));
+	return creator;
+}
+
 /*
  * An EP that has looked is as good as connected for who makes an LMR: it gets the
  * key when the device has it, and not before.
@@ -360,21 +375,14 @@ static void kdapl_lmr_wait_creator_waits_too(struct kunit *test)
 	struct dat_lmr *lmr = wait_lmr(test, wait);
 	struct kit_pair *pair = &wait->pair;
 	struct wait_creator *creator;
-	struct task_struct *task;
 	int n;
 
-	creator = kunit_kzalloc(test, sizeof(*creator), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, creator);
-	init_completion(&creator->done);
-	creator->kit = to_kit(test);
-	creator->wait = wait;
 	wait_set_state(lmr, KDAPL_LMR_POSTED);
 	wait_begin(test, wait);
 	wait_waits(test, pair->client);
 	wait_waits(test, pair->server);
 
-	task = kthread_run(wait_creator, creator, "wait_creator");
-	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	creator = wait_start_creator(test, wait);
 	KUNIT_EXPECT_TRUE(test, KIT_WAIT(fake_qp_posted(kit_qp(pair->client),
 							true) ||
 					 fake_qp_posted(kit_qp(pair->server),
@@ -397,6 +405,52 @@ static void kdapl_lmr_wait_creator_waits_too(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), 0);
 }
 
+/*
+ * The device has registered, and what was posted in front of that is flushed. It is
+ * not tried again: siw refuses a key that is valid, and ends the connection for it.
+ */
+static void kdapl_lmr_wait_done_before_a_flush(struct kunit *test)
+{
+	struct wait_kit *wait = wait_kit(test);
+	struct kit_pair *pair = &wait->pair;
+	struct ib_wc wc = { .status = IB_WC_SUCCESS };
+	struct ib_qp *client, *server, *other;
+	struct wait_creator *creator;
+	struct ib_qp *carrier;
+	struct fake_wr wr = {};
+	int n;
+
+	wait_begin(test, wait);
+	for (n = 0; n < 2; n++)
+		KIT_EXPECT_EVENT(test, pair->conn_evd,
+				 DAT_CONNECTION_EVENT_ESTABLISHED);
+	client = kit_qp(pair->client);
+	server = kit_qp(pair->server);
+	KUNIT_ASSERT_EQ(test, kit_post_send(pair->client, 1, 0), 0);
+	KUNIT_ASSERT_EQ(test, kit_post_send(pair->server, 1, 0), 0);
+	creator = wait_start_creator(test, wait);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(fake_qp_posted(client, true) +
+					 fake_qp_posted(server, true) == 3));
+	carrier = fake_qp_posted(client, true) == 2 ? client : server;
+	other = carrier == client ? server : client;
+	KUNIT_ASSERT_TRUE(test, fake_qp_peek(carrier, true, 1, &wr));
+	KUNIT_ASSERT_EQ(test, (int)wr.opcode, (int)IB_WR_REG_MR);
+
+	wc.wr_id = wr.wr_id;
+	KUNIT_ASSERT_TRUE(test, fake_cq_push(kit_cq(wait->dto), &wc));
+	fake_qp_complete(carrier, true, 1, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(completion_done(&creator->done)));
+	KUNIT_EXPECT_EQ(test, fake_qp_posted(other, true), 1U);
+	/* Else it would wait for ever. */
+	fake_qp_complete(other, true, 2, IB_WC_SUCCESS);
+	wait_for_completion(&creator->done);
+	KUNIT_ASSERT_EQ(test, creator->ret, 0);
+	KUNIT_EXPECT_EQ(test, (int)READ_ONCE(creator->lmr->state),
+			(int)KDAPL_LMR_READY);
+	wait_end(test, wait);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(creator->lmr), 0);
+}
+
 static struct kunit_case kdapl_lmr_wait_cases[] = {
 	KUNIT_CASE(kdapl_lmr_wait_all_are_told),
 	KUNIT_CASE(kdapl_lmr_wait_ends_with_the_attempt),
@@ -407,6 +461,7 @@ static struct kunit_case kdapl_lmr_wait_cases[] = {
 	KUNIT_CASE(kdapl_lmr_wait_no_qp_for_a_moment),
 	KUNIT_CASE(kdapl_lmr_wait_refusal_wakes_others),
 	KUNIT_CASE(kdapl_lmr_wait_creator_waits_too),
+	KUNIT_CASE(kdapl_lmr_wait_done_before_a_flush),
 	{}
 };
 
