@@ -219,14 +219,17 @@ void stress_conn_reset(struct stress_conn *conn)
 {
 	struct stress_worker *w = conn->end->w;
 	int ret, taken;
+	bool idle;
 
 	/*
 	 * A suppressed request that was flushed has an event that nobody has waited
-	 * for. It came before the end that was seen, but perhaps after a look.
+	 * for. It came before the end that was seen, but perhaps after a look; and one
+	 * that was posted when the EP had ended, unseen by us, comes some time later.
 	 */
+	dat_ep_get_status(conn->ep, NULL, NULL, &idle);
 	while (stress_drain_evd(conn->end, EVD_REQ))
 		;
-	if (!conn_home(conn))
+	if (!idle || !conn_home(conn))
 		return;
 	stress_show_end(conn);
 	taken = stress_srq_outstanding(conn->end);
