@@ -39,7 +39,11 @@ need krping server name=s addr=$IP1 verify=1 persist=1
 need listening 7174
 good=0
 for _ in $(seq 20); do
-	rping -c -a $IP1 -I $IP0 -C 3 -V >/tmp/rping.log 2>&1 && good=$((good + 1))
+	if rping -c -a $IP1 -I $IP0 -C 3 -V >/tmp/rping.log 2>&1; then
+		good=$((good + 1))
+	else
+		step "status $?: $(tail -n 3 /tmp/rping.log | tr '\n' ';')"
+	fi
 done
 check_eq "20 connects and closes in a row" $good 20
 wait_until "krping_is s connections 20" 10
