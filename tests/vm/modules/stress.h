@@ -276,7 +276,6 @@ struct stress_worker {
  * @removals: it ends when so many are over (0: by time only)
  * @removal_gap: jiffies between two of them at least
  * @atomics: the devices have them
- * @slow: what takes a moment only is not sure to be met by a removal (siw)
  * @long_enough: for removals, and all that comes of them, to be sure to happen
  * @stuck_ms: no call may take longer
  * @owed_ms: no event of kdapl's may take longer
@@ -296,7 +295,6 @@ struct stress {
 	bool stop;
 	const char *transport;
 	bool atomics;
-	bool slow;
 	bool long_enough;
 	struct sockaddr_storage addr[2];
 	char addr_text[2][64];
