@@ -11,7 +11,7 @@ export TEST_KERNEL ONLY JOBS V ACCEL CPU_MODEL MEM SMP KERNEL_VARIANT KERNEL_ARG
 .PHONY: modules modules_install clean run shell test stress coverage bench model check dkms-install help check-kdir
 
 modules: check-kdir
-	@release=$$(sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$(KDIR)/include/generated/utsrelease.h"); test "$$release" = "$$(uname -r)" || \
+	@release=$$(scripts/kdir release "$(KDIR)"); test "$$release" = "$$(uname -r)" || \
 		echo "Building for kernel $$release; $$(uname -r), which runs, cannot load that (KDIR= names another tree)."
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 

@@ -29,7 +29,7 @@ pick_kernel()
 	if [[ $1 == stock ]]; then
 		kdir=${KDIR:-$("$top/scripts/kdir")}
 		[[ -n $kdir ]] || die "There are no kernel headers; install them with: apt-get install linux-headers-amd64"
-		release=$(sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' "$kdir/include/generated/utsrelease.h")
+		release=$("$top/scripts/kdir" release "$kdir")
 		image=$("$top/scripts/stock-kernel" "$release")
 		extra=$("$top/tests/vm/mkinitramfs" kernel "$release" "$image")
 		# It has no KUnit.
