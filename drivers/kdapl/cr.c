@@ -201,6 +201,12 @@ static void cr_hand_over(struct dat_cr *cr, struct dat_ep *ep, u8 pdata_len,
 		out = out ?: U8_MAX;
 	}
 
+	/*
+	 * Behind a handler that still runs for the CR. Held until the id's context
+	 * is the EP: from where the EP has the id a disconnect may destroy it, and
+	 * that waits for the handler.
+	 */
+	kdapl_cm_ops->lock_handler(id);
 	spin_lock_irqsave(&ep->lock, flags);
 	ep->id = id;
 	ep->active = false;
@@ -218,12 +224,9 @@ static void cr_hand_over(struct dat_cr *cr, struct dat_ep *ep, u8 pdata_len,
 	ep->tentative = false;
 	kdapl_ep_set_state(ep, DAT_EP_STATE_COMPLETION_PENDING);
 	spin_unlock_irqrestore(&ep->lock, flags);
-
-	/* Behind a handler that still runs for the CR. */
-	kdapl_cm_ops->lock_handler(id);
 	id->context = &ep->obj;
-	kdapl_cm_ops->unlock_handler(id);
 	cr->id = NULL;
+	kdapl_cm_ops->unlock_handler(id);
 
 	if (test_bit(KDAPL_CR_GONE, &cr->flags)) {
 		spin_lock_irqsave(&ep->lock, flags);

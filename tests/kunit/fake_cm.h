@@ -42,6 +42,7 @@ struct fake_cm_record {
  * @no_drep: a disconnect reaches the peer, its answer does not come back
  * @second_port: FAKE_IP6 is an address of the second port
  * @destroy_us: so long at least sleeps whoever destroys an id
+ * @hold_lock: as if a handler were running on every id
  * @hold_connect: whoever connects an id stays inside while it is set, as siw does
  *	until TCP has an answer
  */
@@ -52,6 +53,7 @@ struct fake_cm_script {
 	bool second_port;
 	unsigned int destroy_us;
 	bool hold_connect;
+	bool hold_lock;
 };
 
 extern struct fake_cm_script fake_cm_script;

@@ -451,6 +451,8 @@ static int cm_set_ack_timeout(struct rdma_cm_id *cm_id, u8 timeout)
 
 static void cm_lock_handler(struct rdma_cm_id *cm_id)
 {
+	while (READ_ONCE(fake_cm_script.hold_lock))
+		usleep_range(500, 1000);
 	mutex_lock(&to_fake_id(cm_id)->handler_mutex);
 }
 

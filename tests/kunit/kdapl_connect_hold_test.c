@@ -18,6 +18,7 @@ enum {
 };
 
 struct hold {
+	struct dat_cr *cr;	/* kdapl_connect_hold_accept_waits() alone */
 	struct kit_pair pair;
 	struct dat_evd *evd;	/* of the EPs below */
 	struct dat_ep *eps[HOLD_EPS];
@@ -149,11 +150,56 @@ static void kdapl_connect_hold_removal_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_hca_live_total(), 0);
 }
 
+static int hold_accept(void *arg)
+{
+	struct hold *hold = arg;
+
+	kthread_complete_and_exit(&hold->freed,
+				  dat_cr_accept(hold->cr, hold->eps[0], 0, NULL));
+}
+
+/*
+ * A handler still runs for the request: the EP has no connection yet that somebody
+ * could end, and with it the id that the accepting thread is about to lock.
+ */
+static void kdapl_connect_hold_accept_waits(struct kunit *test)
+{
+	struct hold *hold = kunit_kzalloc(test, sizeof(*hold), GFP_KERNEL);
+	struct dat_event event;
+	struct dat_evd *cr_evd;
+	struct dat_psp *psp;
+
+	KUNIT_ASSERT_NOT_NULL(test, hold);
+	init_completion(&hold->freed);
+	hold->evd = kit_evd(test, 4, DAT_EVD_CONNECTION_FLAG);
+	cr_evd = kit_evd(test, 4, DAT_EVD_CR_FLAG);
+	hold->eps[0] = kit_ep(test, NULL, NULL, hold->evd, 0);
+	KUNIT_ASSERT_EQ(test, dat_psp_create(to_kit(test)->ia, KIT_PORT + 2,
+					     cr_evd, 0, &psp), 0);
+	KUNIT_ASSERT_NOT_NULL(test, fake_cm_request(KIT_PORT + 2, NULL, 0));
+	event = kit_next(cr_evd);
+	hold->cr = event.event_data.cr_arrival_event_data.cr_handle;
+
+	WRITE_ONCE(fake_cm_script.hold_lock, true);
+	hold->task = kthread_run(hold_accept, hold, "hold_accept");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(hold->task));
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, (int)kit_state(hold->eps[0]),
+			DAT_EP_STATE_UNCONNECTED);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(hold->eps[0],
+						DAT_CLOSE_ABRUPT_FLAG), -ENOTCONN);
+
+	WRITE_ONCE(fake_cm_script.hold_lock, false);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(completion_done(&hold->freed)));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(fake_cm_count(FAKE_CM_ACCEPT) == 1));
+}
+
 static struct kunit_case kdapl_connect_hold_cases[] = {
 	KUNIT_CASE(kdapl_connect_hold_others_go_on),
 	KUNIT_CASE(kdapl_connect_hold_free_waits),
 	KUNIT_CASE(kdapl_connect_hold_disconnect_waits),
 	KUNIT_CASE(kdapl_connect_hold_removal_waits),
+	KUNIT_CASE(kdapl_connect_hold_accept_waits),
 	{}
 };
 
