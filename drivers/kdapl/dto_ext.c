@@ -114,7 +114,7 @@ static int ext_post(struct dat_ep *ep, struct dto_ext *ext, int num,
 		spin_unlock_irqrestore(&queue->post_lock, irq);
 	} while (ret < 0 && kdapl_dto_retry(ep, ret, &tries));
 	if (ret > 0) {
-		kdapl_queue_flush(queue);
+		kdapl_queue_flush_held(queue);
 		ret = 0;
 	}
 	return ret;

@@ -44,8 +44,7 @@ int kdapl_dto_not_posted_locked(struct kdapl_queue *queue, struct kdapl_wr *wr)
 {
 	trace_kdapl_dto_post(queue->ep->obj.id, wr->op,
 			     kdapl_queue_wr_len(wr), 0);
-	if (queue->gate == KDAPL_QUEUE_HOLD)
-		wr->flags |= KDAPL_WR_HELD;
+	wr->flags |= KDAPL_WR_HELD;
 	queue->posted++;
 	kdapl_queue_publish_locked(queue, wr);
 	return queue->gate == KDAPL_QUEUE_FLUSH;
@@ -261,7 +260,7 @@ int kdapl_dto_request_long(struct dat_ep *ep, enum dat_dtos op, int num,
 		spin_unlock_irqrestore(&queue->post_lock, irq);
 	} while (ret < 0 && kdapl_dto_retry(ep, ret, &tries));
 	if (ret > 0) {
-		kdapl_queue_flush(queue);
+		kdapl_queue_flush_held(queue);
 		ret = 0;
 	}
 	return ret;
@@ -337,7 +336,7 @@ int kdapl_dto_recv_long(struct dat_ep *ep, int num,
 		spin_unlock_irqrestore(&queue->post_lock, irq);
 	} while (ret < 0 && kdapl_dto_retry(ep, ret, &tries));
 	if (ret > 0) {
-		kdapl_queue_flush(queue);
+		kdapl_queue_flush_held(queue);
 		ret = 0;
 	}
 	return ret;

@@ -82,6 +82,9 @@ static int ep_reset(struct dat_ep *ep)
 	WRITE_ONCE(ep->phase, KDAPL_CLOSE_NONE);
 	kdapl_ep_set_state(ep, DAT_EP_STATE_UNCONNECTED);
 	spin_unlock_irqrestore(&ep->lock, flags);
+	/* What was held back since the old QP went. */
+	kdapl_queue_flush_held(&ep->req);
+	kdapl_queue_flush_held(&ep->recv);
 	if (ep->config.srq)
 		kdapl_srq_add_qp(ep->config.srq, ep);
 	return 0;

@@ -145,34 +145,6 @@ static void flush_finish(struct dat_ep *ep)
 		kdapl_evd_unclaim_conn(ep->config.connect_evd, ep);
 }
 
-/*
- * Reports the requests that GRACE held back, as far as nothing in front of them
- * is still with the provider. Nothing new is held back by now.
- */
-static void flush_held(struct kdapl_queue *queue)
-{
-	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
-	struct dat_evd *evd = queue->evd;
-	struct kdapl_wr *wr;
-	unsigned long flags;
-	bool any = false;
-
-	spin_lock_irqsave(&evd->lock, flags);
-	kdapl_cq_settle_locked(evd);
-	/* Pairs with the release that publishes a context. */
-	while (queue->tail != smp_load_acquire(&queue->head)) {
-		wr = &queue->wr[queue->tail & queue->mask];
-		if (!(wr->flags & KDAPL_WR_HELD))
-			break;
-		wc.wr_id = (uintptr_t)wr;
-		kdapl_cq_complete_locked(evd, &wc);
-		any = true;
-	}
-	spin_unlock_irqrestore(&evd->lock, flags);
-	if (any)
-		kdapl_upcall_trigger(evd);
-}
-
 static bool flush_passed(struct kdapl_queue *queue, u32 head)
 {
 	return (s32)(READ_ONCE(queue->tail) - head) >= 0;
@@ -184,8 +156,9 @@ static bool flush_passed(struct kdapl_queue *queue, u32 head)
  */
 static bool flush_all_home(struct dat_ep *ep)
 {
+	/* What GRACE held back, if nothing in front is with the provider. */
 	if (kdapl_queue_outstanding(&ep->req))
-		flush_held(&ep->req);
+		kdapl_queue_flush_held(&ep->req);
 	if (!kdapl_queue_outstanding(&ep->req) &&
 	    !kdapl_queue_outstanding(&ep->recv))
 		return true;

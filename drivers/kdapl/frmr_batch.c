@@ -22,7 +22,7 @@ void kdapl_frmr_add_locked(struct kdapl_queue *queue, struct kdapl_frmr *fr)
 	wr->flags = KDAPL_WR_MEM | KDAPL_WR_INV | KDAPL_WR_SILENT |
 		    KDAPL_WR_SUPPRESS;
 	/* As kdapl_dto_not_posted_locked() does with what stands behind it. */
-	if (unlikely(queue->gate == KDAPL_QUEUE_HOLD))
+	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
 		wr->flags |= KDAPL_WR_HELD;
 	wr->variant = fr->key;
 	wr->fr = fr;

@@ -247,7 +247,7 @@ static __always_inline int frmr_post(struct dat_ep *ep,
 		spin_unlock_irqrestore(&queue->post_lock, irq);
 	} while (unlikely(ret < 0) && kdapl_dto_retry(ep, ret, &tries));
 	if (unlikely(ret > 0)) {
-		kdapl_queue_flush(queue);
+		kdapl_queue_flush_held(queue);
 		ret = 0;
 	}
 	return ret;

@@ -143,10 +143,11 @@ u32 kdapl_queue_outstanding(const struct kdapl_queue *queue)
 	return READ_ONCE(queue->head) - tail;
 }
 
-void kdapl_queue_flush(struct kdapl_queue *queue)
+static void queue_flush(struct kdapl_queue *queue, bool all)
 {
 	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
 	struct dat_evd *evd = queue->evd;
+	struct kdapl_wr *wr;
 	unsigned long flags;
 	u32 notifying, n, head;
 	bool trigger;
@@ -162,8 +163,10 @@ void kdapl_queue_flush(struct kdapl_queue *queue)
 		/* Pairs with the release in kdapl_queue_publish_locked(). */
 		head = smp_load_acquire(&queue->head);
 		for (n = 0; n < QUEUE_FLUSH_BATCH && queue->tail != head; n++) {
-			wc.wr_id = (uintptr_t)&queue->wr[queue->tail &
-							 queue->mask];
+			wr = &queue->wr[queue->tail & queue->mask];
+			if (!all && !(wr->flags & KDAPL_WR_HELD))
+				break;
+			wc.wr_id = (uintptr_t)wr;
 			kdapl_cq_complete_locked(evd, &wc);
 		}
 		trigger = evd->notifying != notifying;
@@ -172,6 +175,17 @@ void kdapl_queue_flush(struct kdapl_queue *queue)
 			kdapl_upcall_trigger(evd);
 	} while (n == QUEUE_FLUSH_BATCH);
 }
+
+void kdapl_queue_flush(struct kdapl_queue *queue)
+{
+	queue_flush(queue, true);
+}
+
+void kdapl_queue_flush_held(struct kdapl_queue *queue)
+{
+	queue_flush(queue, false);
+}
+KDAPL_EXPORT_FOR_TEST(kdapl_queue_flush_held);
 
 /* A context that holds no credit; NULL: all are with the provider. */
 static struct kdapl_wr *queue_internal_locked(struct kdapl_queue *queue, u8 op,

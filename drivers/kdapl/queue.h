@@ -34,7 +34,7 @@ enum kdapl_wr_flags {
 	KDAPL_WR_INV = 0x80,		/* the latter */
 	KDAPL_WR_SILENT = 0x100,	/* no event, whatever comes of it */
 	KDAPL_WR_BIND = 0x200,		/* MEM: of an RMR, with an event of its own */
-	/* Never posted: FLUSHED when one behind it completes, or in software. */
+	/* Never posted: FLUSHED in software, or when one behind it completes. */
 	KDAPL_WR_HELD = 0x20,
 	/* SUPPRESS, but with a completion of its own all the same. */
 	KDAPL_WR_OWED = 0x400,
@@ -74,11 +74,9 @@ struct kdapl_wr {
 enum kdapl_queue_gate {
 	KDAPL_QUEUE_CLOSED,	/* refused: ep_state.c knows the errno */
 	KDAPL_QUEUE_OPEN,	/* goes to the QP */
+	/* These two: take a context and a credit, mark it HELD and post nothing. */
 	KDAPL_QUEUE_FLUSH,	/* no usable QP: FLUSHED in software at once */
-	/*
-	 * The peer is closing and requests of ours are still under way: takes
-	 * a context and a credit, marks it KDAPL_WR_HELD and posts nothing.
-	 */
+	/* The peer is closing and requests of ours are still under way. */
 	KDAPL_QUEUE_HOLD,
 };
 
@@ -205,9 +203,14 @@ int kdapl_queue_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr,
 u32 kdapl_queue_outstanding(const struct kdapl_queue *queue);
 /*
  * Reports every outstanding context FLUSHED: the QP is gone and its completions
- * were polled. Any context, no lock held.
+ * were polled. By the EP's work alone, which is what gives the EP a new QP.
  */
 void kdapl_queue_flush(struct kdapl_queue *queue);
+/*
+ * The same for those that no QP has seen, as far as nothing in front of them is with
+ * the provider. Any context, no lock held.
+ */
+void kdapl_queue_flush_held(struct kdapl_queue *queue);
 
 /* Under the post lock. */
 static inline bool kdapl_queue_has_credit(const struct kdapl_queue *queue,

@@ -394,6 +394,29 @@ static void kdapl_dto_order_flushed_behind_suppressed(struct kunit *test)
 	order_expect_idle(o);
 }
 
+/*
+ * A thread that posts to an EP without a QP flushes what it has posted behind its
+ * lock; if the EP is reset meanwhile that is late, and finds what belongs to the
+ * new QP.
+ */
+static void kdapl_dto_order_late_flush(struct kunit *test)
+{
+	struct order *o = order_init(test);
+	struct dat_event event;
+
+	fake_script.flush = FAKE_FLUSH_WORKER;
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(o->ep, DAT_CLOSE_ABRUPT_FLAG), 0);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(kit_state(o->ep) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(o->ep), 0);
+	kit_drain(o->evd);
+	KUNIT_ASSERT_EQ(test, kit_post_recv(o->ep, 1), 0);
+	kdapl_queue_flush_held(&o->ep->recv);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(o->evd, &event), -EAGAIN);
+	KUNIT_EXPECT_EQ(test, o->ep->recv.head - o->ep->recv.tail, 1);
+	KUNIT_EXPECT_EQ(test, fake_qp_posted(kit_qp(o->ep), false), 1);
+}
+
 static struct kunit_case kdapl_dto_order_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_dto_order_early, order_way_gen_params),
 	KUNIT_CASE(kdapl_dto_order_suppressed),
@@ -405,6 +428,7 @@ static struct kunit_case kdapl_dto_order_cases[] = {
 	KUNIT_CASE(kdapl_dto_order_suppressed_read),
 	KUNIT_CASE_PARAM(kdapl_dto_order_flushed_out_of_order, order_side_gen_params),
 	KUNIT_CASE(kdapl_dto_order_flushed_behind_suppressed),
+	KUNIT_CASE(kdapl_dto_order_late_flush),
 	{}
 };
 
