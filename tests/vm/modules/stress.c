@@ -197,13 +197,18 @@ static bool met_all(struct stress *s)
 
 static bool over(struct stress *s, unsigned long end, unsigned long limit)
 {
-	if (atomic_read(&s->stuck))
-		return true;
-	/* A fault of our own has done its work when it is counted. */
-	if (s->fault != STRESS_FAULT_NONE)
+	/*
+	 * A fault of our own has done its work when it is counted. What is late then
+	 * need not be stuck: such a run is told to be impatient.
+	 */
+	if (s->fault != STRESS_FAULT_NONE && s->fault != STRESS_FAULT_STUCK)
 		return time_after(jiffies, end) ||
 		       atomic_read(s->fault == STRESS_FAULT_LEAK ? &s->leaked :
 								   &s->lost);
+	if (atomic_read(&s->stuck))
+		return true;
+	if (s->fault != STRESS_FAULT_NONE)
+		return time_after(jiffies, end);
 	/* A slow machine gets the time that it needs. */
 	if (time_after(jiffies, limit))
 		return true;

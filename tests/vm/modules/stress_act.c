@@ -15,7 +15,7 @@ enum {
 	ACT_REOPEN_MS = 40,
 	ACT_LONG_NAP_MS = 3000,
 	/* An upcall may be on its way when the nap ends. */
-	ACT_LATE_MS = 500,
+	ACT_LATE_MS = 5000,
 };
 
 static void act_connected(struct stress_conn *conn)
@@ -276,9 +276,14 @@ static bool nap_over(struct stress_worker *w)
 	return READ_ONCE(w->s->stop);
 }
 
-/* Slept to the end, and told nothing: there must be nothing. */
+/*
+ * Slept to the end, and told nothing: there must be nothing. Enabled again, an EVD
+ * says whether there is, and changes nothing then. Not asked by dequeuing: what
+ * somebody has dequeued needs no upcall any more.
+ */
 static void nap_check(struct stress_worker *w)
 {
+	struct dat_upcall_object upcall = { .upcall_func = stress_upcall };
 	struct stress *s = w->s;
 	struct stress_evd *evd;
 	int dev, i;
@@ -286,13 +291,17 @@ static void nap_check(struct stress_worker *w)
 	for (dev = 0; dev < 2; dev++)
 		for (i = 0; w->end[dev] && i < EVDS; i++) {
 			evd = &w->end[dev]->evd[i];
-			if (!stress_drain_evd(w->end[dev], i))
+			upcall.instance_data = evd;
+			if (dat_evd_modify_upcall(evd->evd, DAT_UPCALL_NOTIFY,
+						  &upcall,
+						  DAT_UPCALL_INVOC_NEW) != -EBUSY)
 				continue;
 			wait_event_timeout(w->wait, READ_ONCE(evd->notified),
 					   msecs_to_jiffies(ACT_LATE_MS));
 			if (!READ_ONCE(evd->notified))
 				stress_bad(s, &s->lost, "a wake-up of EVD %d",
 					   i);
+			stress_drain_evd(w->end[dev], i);
 		}
 }
 
