@@ -330,6 +330,8 @@ static void up_test_teardown(struct kunit *test, bool free)
 	KUNIT_ASSERT_TRUE(test, KIT_WAIT(atomic_read(&up->running) == 1));
 	task = kthread_run(up_teardown, td, "teardown");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(task));
+	/* The first thing that it does. */
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(kit_policy(evd) == DAT_UPCALL_DISABLE));
 	KUNIT_EXPECT_FALSE(test, wait_for_completion_timeout(&td->done,
 							     HZ / 10));
 	if (!free) {

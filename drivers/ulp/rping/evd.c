@@ -35,7 +35,7 @@
 
 enum {
 	/* How late an upcall may be before its event counts as stranded. */
-	RPING_EVD_GRACE_MS = 250,
+	RPING_EVD_GRACE_MS = 5000,
 };
 
 /* The thread's turn: @event is one that has left the queue, or NULL. */
