@@ -10,6 +10,7 @@
 
 #include "../../drivers/kdapl/ep.h"
 #include "../../drivers/kdapl/evd.h"
+#include "../../drivers/kdapl/main.h"
 #include "kit.h"
 
 static struct dat_dto_completion_event_data *
@@ -155,7 +156,7 @@ static void kdapl_dto_faults_opcode_of_failed_completion(struct kunit *test)
  * An EP is freed while the device flushes its requests from another CPU: its QP
  * goes only when the last of them was polled.
  */
-enum { FAULT_ROUNDS = 60, FAULT_FULL = 10000 };
+enum { FAULT_ROUNDS = 60, FAULT_FULL = 10000, FAULT_FLUSH_MS = 40000 };
 
 static void kdapl_dto_faults_freed_while_completing(struct kunit *test)
 {
@@ -166,6 +167,8 @@ static void kdapl_dto_faults_freed_while_completing(struct kunit *test)
 	struct ib_qp *qp;
 	int k, at;
 
+	/* Those that it would cut short are not polled. */
+	kdapl_flush_timeout_ms = FAULT_FLUSH_MS;
 	kit_pair_listen(test, &pair);
 	for (i = 0; i < rounds; i++) {
 		client = kit_ep(test, evd, evd, pair.conn_evd, 8);

@@ -27,7 +27,7 @@ enum {
 	RECVS = 4,		/* of an EP, and of the SRQ */
 	SENDS = 2,		/* of an EP, at most */
 	WRITES = 8,		/* that a peer has under way */
-	TOLD_MS = 2000,		/* until upcalls have been made */
+	TOLD_MS = 20000,	/* until upcalls have been made */
 };
 
 /*

@@ -204,7 +204,8 @@ void vmtest_close_dead(struct vmtest *t)
 	ret = side_wait(p->near.conn, &event, 3 * deadline);
 	ms = ktime_ms_delta(ktime_get(), start);
 	vmtest_equal(t, ret, 0, "the end comes");
-	vmtest_check(t, ms <= deadline + 1000, "within the deadline");
+	/* And what a loaded machine may take for it. */
+	vmtest_check(t, ms <= 2 * deadline, "within the deadline");
 	vmtest_say(t, "the end came after %lld ms", ms);
 	pair_close(p);
 out:

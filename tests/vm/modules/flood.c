@@ -237,6 +237,10 @@ static void flood_run(struct vmtest *t, struct flood *f)
 				  &f->peers[i].done) ?: ret;
 	vmtest_equal(t, ret, 0, "threads");
 	msleep(ms);
+	/* A turn takes as long as the machine has not run it: see below. */
+	end = jiffies + msecs_to_jiffies(SIDE_TIMEOUT_MS);
+	while (READ_ONCE(f->turns) < ms / 200 && time_before(jiffies, end))
+		msleep(20);
 	WRITE_ONCE(f->stop, true);
 	wait_for_completion(&f->neighbour);
 	for (i = 0; i < PEERS; i++) {

@@ -19,6 +19,8 @@
 enum {
 	PORT = 20220,
 	SENDS = 8,
+	/* Enough for the DREQ, and much less than a grace. */
+	GRACE_POST_MS = 100,
 };
 
 struct grace {
@@ -171,7 +173,7 @@ out:
  */
 void vmtest_grace_over(struct vmtest *t)
 {
-	u32 grace = vmtest_arg(t, "grace", 500);
+	u32 grace = vmtest_arg(t, "grace", 2000);
 	struct ends ends = {};
 	unsigned long start;
 	struct grace *g;
@@ -188,7 +190,7 @@ void vmtest_grace_over(struct vmtest *t)
 	start = jiffies;
 	ret = rdma_disconnect(g->peer.raw.id);
 	vmtest_equal(t, ret, 0, "the peer disconnects");
-	msleep(grace / 4);
+	msleep(GRACE_POST_MS);
 	ret = side_post_send(&g->near, g->ep, 1);
 	vmtest_equal(t, ret, 0, "a send during the grace");
 	vmtest_equal(t, raw_wait(&g->peer.raw, RDMA_CM_EVENT_DISCONNECTED,

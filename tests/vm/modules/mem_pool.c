@@ -31,12 +31,13 @@ static int pool_map(struct mem_pair *p, struct dat_fmr_pool *pool,
 		    const u8 *memory, u32 page, struct dat_fmr **fmr)
 {
 	u64 address = (uintptr_t)memory + page * PAGE_SIZE, phys;
-	int ret, tries = 0;
+	unsigned long end = jiffies + msecs_to_jiffies(SIDE_TIMEOUT_MS);
+	int ret;
 
 	phys = virt_to_phys((void *)memory) + page * PAGE_SIZE;
 	for (;;) {
 		ret = dat_fmr_pool_map(pool, p->far_ep, &phys, 1, address, fmr);
-		if ((ret != -EAGAIN && ret != -ENOSPC) || tries++ == 10000)
+		if ((ret != -EAGAIN && ret != -ENOSPC) || time_after(jiffies, end))
 			return ret;
 		mem_drain(p->far.request);
 		usleep_range(50, 100);

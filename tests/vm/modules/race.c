@@ -231,7 +231,7 @@ void vmtest_race(struct vmtest *t)
 	race->count = vmtest_arg(t, "count", 10000);
 	race->window = min_t(u32, vmtest_arg(t, "window", 1), RACE_WINDOW_MAX);
 	race->gap_us = vmtest_arg(t, "gap", 200);
-	race->stall_ms = vmtest_arg(t, "stall", raw ? 200 : 1000);
+	race->stall_ms = vmtest_arg(t, "stall", raw ? 200 : 5000);
 	race->stop_after = vmtest_arg(t, "stop", 0);
 
 	if (raw)

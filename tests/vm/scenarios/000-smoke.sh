@@ -21,6 +21,6 @@ check "packets crossed the wire" test $((after - before)) -ge 4
 
 rping -s -a $IP1 -C 3 -S 64 &
 server=$!
-sleep 1
+need wait_until "rdma resource show cm_id | grep -q 'LISTEN.*:7174\>'" 20
 check "user-space rping over $TRANSPORT" rping -c -a $IP1 -I $IP0 -C 3 -S 64 -v
 wait $server

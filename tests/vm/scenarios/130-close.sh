@@ -29,7 +29,7 @@ ids_end "connect, cut and free" $((1 + 2 * rounds))
 
 step "with the wire cut"
 (
-	wait_until "grep -qsi connected /sys/kernel/debug/kdapl/*/eps" 20
+	wait_until "grep -qsw CONNECTED /sys/kernel/debug/kdapl/*/eps" 20
 	sleep 0.5
 	netem 0 loss 100%
 	netem 1 loss 100%

@@ -29,12 +29,15 @@ if [ $TRANSPORT = rxe ]; then
 	step "what we send is on its way for 100 ms"
 	netem 0 delay 100ms
 	vmtest grace
+	netem_off 0
+	# Longer than a DREQ takes to get to us, and less than until they are sent again.
+	netem 0 delay 900ms
 	echo 0 >$PARAM/drep_grace_ms
 	vmtest grace lost=1
 	netem_off 0
 	step "the peer has no receives"
-	echo 500 >$PARAM/drep_grace_ms
-	vmtest grace_over grace=500
+	echo 2000 >$PARAM/drep_grace_ms
+	vmtest grace_over grace=2000
 	echo 30000 >$PARAM/drep_grace_ms
 fi
 

@@ -52,7 +52,8 @@ krping remove far
 
 if [ "$TRANSPORT" = siw ]; then
 	$far rping -s -a $IP1 >/tmp/rping.log 2>&1 &
-	sleep 2
+	# A listener of siw is one of TCP.
+	need wait_until "$far grep -q ':1C06 .* 0A ' /proc/net/tcp" 20
 	need krping client name=c device=${TRANSPORT}0 addr=$IP1 count=20 verify=1
 	check_session c "pings between two namespaces" 20
 	krping remove c
