@@ -89,8 +89,13 @@ static void frmr_replace(struct work_struct *work)
 	if (kdapl_frmr_state(fr) != KDAPL_FRMR_UNKNOWN)
 		goto out_leave;
 
-	/* Flushes come together: the others are on their way. */
-	if (!atomic_read(&fr->posted)) {
+	/* Pairs with the full barrier of the exchange in kdapl_frmr_force(). */
+	smp_rmb();
+	/*
+	 * Flushes come together: the others are on their way. Pairs with the
+	 * releases that give the last one back: all that was done for it is seen.
+	 */
+	if (!atomic_read_acquire(&fr->posted)) {
 		frmr_dereg_mr(fr);
 		kdapl_frmr_unmap(fr);
 		ret = frmr_alloc_mr(fr);
@@ -174,15 +179,28 @@ void kdapl_frmr_discard(struct kdapl_frmr *fr)
 
 bool kdapl_frmr_force(struct kdapl_frmr *fr)
 {
+	bool forced;
+
 	/* A registration that is under way names the MR itself, not its key. */
-	if (!READ_ONCE(fr->settled) ||
-	    !kdapl_frmr_move(fr, KDAPL_FRMR_ENDING, KDAPL_FRMR_UNKNOWN))
+	if (!READ_ONCE(fr->settled))
 		return false;
-	frmr_dereg_mr(fr);
-	kdapl_frmr_unmap(fr);
-	fr->changed(fr);
-	queue_delayed_work(kdapl_wq, &fr->replace, 0);
-	return true;
+	/*
+	 * The MR is UNKNOWN while this sleeps in the device, its requests fail as
+	 * the key is dead, and the work for another one may be queued from an
+	 * earlier failure. It waits until nothing is posted, so also for this:
+	 * else the MR that it makes could be registered, and mapped, under us.
+	 */
+	atomic_inc(&fr->posted);
+	forced = kdapl_frmr_move(fr, KDAPL_FRMR_ENDING, KDAPL_FRMR_UNKNOWN);
+	if (forced) {
+		frmr_dereg_mr(fr);
+		kdapl_frmr_unmap(fr);
+		fr->changed(fr);
+		queue_delayed_work(kdapl_wq, &fr->replace, 0);
+	}
+	/* The last touch; pairs with the acquire in frmr_replace(). */
+	atomic_dec_return_release(&fr->posted);
+	return forced;
 }
 
 void kdapl_frmr_remove_device(struct kdapl_frmr *fr)

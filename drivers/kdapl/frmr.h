@@ -38,7 +38,7 @@ enum kdapl_frmr_mapped {
  * struct kdapl_frmr - an MR, registered by one posted request and invalidated by
  *	another, over and over
  * @state: enum kdapl_frmr_state; whoever wins a compare and exchange goes on
- * @posted: requests that name it and are not home
+ * @posted: requests that name it and are not home, and a kdapl_frmr_force()
  * @key: the current lkey and rkey, which differs at every registration
  * @ibdev: of @pz
  * @mr: replaced after a failure; NULL if that failed too, and when DEAD

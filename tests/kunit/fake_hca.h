@@ -108,7 +108,10 @@ enum fake_object {
  * @delay_us: at most so long waits the worker before each completion
  * @cpu: where the worker runs, -1 for anywhere
  * @hook: called at each step of each CQ, outside the device's locks
- * @hook_ctx: for @hook
+ * @verb_hook: called when a send was posted (%FAKE_POST_SEND, the QP), in what the
+ *	poster holds, and before an MR goes (%FAKE_DEREG_MR, the MR), where sleeping is
+ *	allowed; outside the device's locks
+ * @hook_ctx: for @hook and @verb_hook
  * @manual_reg: REG_MR and LOCAL_INV follow @complete; else they are done at once
  * @signal_all: unsignalled requests have completions too
  */
@@ -122,6 +125,7 @@ struct fake_script {
 	unsigned int delay_us;
 	int cpu;
 	void (*hook)(enum fake_step step, struct ib_cq *cq, void *ctx);
+	void (*verb_hook)(enum fake_verb verb, const void *object, void *ctx);
 	void *hook_ctx;
 	bool manual_reg;
 	bool signal_all;

@@ -78,6 +78,7 @@ struct ib_mr *fake_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type,
 
 int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
+	fake_verb_hook(FAKE_DEREG_MR, ibmr);
 	fake_verb_done(FAKE_DEREG_MR, ibmr, 0, 0);
 	xa_erase(&fake_mrs, ibmr->rkey >> 8);
 	kfree(to_fake_mr(ibmr));

@@ -78,6 +78,15 @@ int fake_verb_begin(enum fake_verb verb, const void *object, int arg);
 void fake_verb_done(enum fake_verb verb, const void *object, int arg, int ret);
 void fake_log_reset(void);
 
+static inline void fake_verb_hook(enum fake_verb verb, const void *object)
+{
+	void (*hook)(enum fake_verb verb, const void *object, void *ctx);
+
+	hook = READ_ONCE(fake_script.verb_hook);
+	if (hook)
+		hook(verb, object, READ_ONCE(fake_script.hook_ctx));
+}
+
 static inline struct fake_cq *to_fake_cq(struct ib_cq *ibcq)
 {
 	return container_of(ibcq, struct fake_cq, ibcq);

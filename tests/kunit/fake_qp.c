@@ -441,6 +441,7 @@ int fake_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	}
 	fake_qp_kick(qp);
 	spin_unlock_irqrestore(&fake_qp_lock, flags);
+	fake_verb_hook(FAKE_POST_SEND, ibqp);
 	return ret;
 }
 

@@ -7,7 +7,8 @@
 
 #include "../../drivers/kdapl/frmr.h"
 #include "../../drivers/kdapl/lmr.h"
-#include "mem_kit.h"
+#include "../../drivers/kdapl/main.h"
+#include "pool_kit.h"
 
 /* Both ends have been told, and nothing is left in the queue. */
 static void faults_wait_closed(struct mem *mem)
@@ -324,6 +325,85 @@ static void kdapl_fmr_faults_removal(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_hca_plug(FAKE_PROTO_IB), 0);
 }
 
+struct faults_forced {
+	struct pool_test *t;
+	struct kdapl_frmr *fr;
+	struct ib_qp *qp;	/* where its invalidation is stuck */
+	struct dat_ep *ep;	/* where it is mapped next */
+	struct dat_fmr *fmr;
+	int ret;
+	bool done;
+};
+
+/* The device takes its time to take an overdue MR away. */
+static void faults_while_forced(enum fake_verb verb, const void *object,
+				void *ctx)
+{
+	struct faults_forced *f = ctx;
+	int i;
+
+	if (verb != FAKE_DEREG_MR)
+		return;
+	WRITE_ONCE(fake_script.verb_hook, NULL);
+	/* Meanwhile its last request comes home, */
+	fake_qp_complete(f->qp, true, 1, IB_WC_WR_FLUSH_ERR);
+	kit_drain(f->t->mem->req);
+	/* and the work runs that an earlier failure may have left behind. */
+	mod_delayed_work(kdapl_wq, &f->fr->replace, 0);
+	for (i = 0; i < 50 && kdapl_frmr_state(f->fr) != KDAPL_FRMR_FREE; i++)
+		usleep_range(1000, 2000);
+	fake_script.manual_reg = false;
+	f->ret = pool_map_at(f->t, f->ep, 1, 1, POOL_VA, &f->fmr);
+	/* Pairs with the acquire of the test, which looks at all of it. */
+	smp_store_release(&f->done, true);
+}
+
+/* Nobody gets the MR before it was taken away and unmapped altogether. */
+static void kdapl_fmr_faults_forced(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 8);
+	struct dat_ep *stuck = t->mem->ep;
+	struct faults_forced *f;
+	struct dat_fmr *fmr;
+
+	/* The hook may come as late as in kit_exit(). */
+	f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	f->t = t;
+	f->qp = t->mem->qp;
+	mem_connect(t->mem, 8);
+	f->ep = t->mem->ep;
+	t->param.min_fmrs = 1;
+	t->param.max_fmrs = 1;
+	t->param.dirty_watermark = 1;
+	t->param.max_exposure_ms = 100;
+	pool_create(t, NULL);
+	KUNIT_ASSERT_EQ(test, pool_map_at(t, stuck, 0, 1, POOL_VA, &fmr), 0);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(!fake_qp_posted(f->qp, true)));
+	kit_drain(t->mem->req);
+	f->fr = container_of(fmr, struct kdapl_pool_fmr, fmr)->lmr->fr;
+	KUNIT_EXPECT_TRUE(test, f->fr->settled);
+
+	fake_script.manual_reg = true;
+	fake_script.hook_ctx = f;
+	WRITE_ONCE(fake_script.verb_hook, faults_while_forced);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	/* Pairs with the release of the hook. */
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(smp_load_acquire(&f->done)));
+	KUNIT_EXPECT_EQ(test, f->ret, -EAGAIN);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(t->pool->stats.forced == 1));
+	if (f->ret) {
+		KUNIT_ASSERT_TRUE(test,
+				  KIT_WAIT(READ_ONCE(t->pool->num_clean)));
+		KUNIT_ASSERT_EQ(test, pool_map_at(t, f->ep, 1, 1, POOL_VA,
+						  &f->fmr), 0);
+	}
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, (int)f->fr->mapped, (int)KDAPL_FRMR_MAPPED_LIST);
+	KUNIT_EXPECT_TRUE(test, fake_mr_valid(f->fmr->rmr_context));
+	KUNIT_EXPECT_EQ(test, fake_log_count(FAKE_DEREG_MR, NULL), 1U);
+}
+
 static struct kunit_case kdapl_fmr_faults_cases[] = {
 	KUNIT_CASE(kdapl_fmr_faults_registration_flushed),
 	KUNIT_CASE(kdapl_fmr_faults_invalidation_flushed),
@@ -337,6 +417,7 @@ static struct kunit_case kdapl_fmr_faults_cases[] = {
 	KUNIT_CASE(kdapl_fmr_faults_post_fails),
 	KUNIT_CASE(kdapl_fmr_faults_queue_full),
 	KUNIT_CASE(kdapl_fmr_faults_removal),
+	KUNIT_CASE(kdapl_fmr_faults_forced),
 	{}
 };
 
