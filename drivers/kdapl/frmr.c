@@ -107,6 +107,8 @@ static void frmr_replace(struct work_struct *work)
 		goto out_leave;
 	}
 	fr->changed(fr);
+	if (fr->over)
+		fr->over(fr);
 	atomic_set_release(&fr->state, KDAPL_FRMR_FREE);
 	if (fr->freed)
 		fr->freed(fr);
@@ -279,6 +281,8 @@ static void frmr_ended(struct kdapl_frmr *fr, enum kdapl_frmr_state from)
 		return;
 	kdapl_frmr_unmap(fr);
 	fr->changed(fr);
+	if (unlikely(fr->over))
+		fr->over(fr);
 	/* Whoever takes it next sees all of that. */
 	atomic_set_release(&fr->state, KDAPL_FRMR_FREE);
 	if (unlikely(fr->freed))

@@ -60,6 +60,9 @@ enum kdapl_frmr_mapped {
  * @owner: the object that it is part of
  * @changed: @state has left VALID, or has come back to it as nothing was posted;
  *	under a post lock or an EVD lock
+ * @over: the registration is not in force any more, and nobody can have taken the MR
+ *	for another one; may be NULL; contexts as of @freed; not called for what
+ *	kdapl_frmr_home_locked() takes, nor by kdapl_frmr_remove_device()
  * @freed: @state has become FREE, not by what its own register has begun; may be
  *	NULL; under an EVD lock, or in process context
  * @replace: puts a new MR into the place of one in an unknown state
@@ -90,6 +93,7 @@ struct kdapl_frmr {
 	struct dat_pz *pz;
 	struct kdapl_obj *owner;
 	void (*changed)(struct kdapl_frmr *fr);
+	void (*over)(struct kdapl_frmr *fr);
 	void (*freed)(struct kdapl_frmr *fr);
 	struct delayed_work replace;
 };

@@ -74,8 +74,11 @@ static void rmr_changed(struct kdapl_frmr *fr)
 	spin_unlock_irqrestore(&rmr->lock, flags);
 }
 
-/* Nobody reaches the LMR through it any more. */
-static void rmr_freed(struct kdapl_frmr *fr)
+/*
+ * Nobody reaches the LMR through it any more. The next bind sets another one as soon
+ * as the window is FREE, and so this comes before that.
+ */
+static void rmr_over(struct kdapl_frmr *fr)
 {
 	kdapl_rmr_put_lmr(rmr_window(fr));
 }
@@ -195,8 +198,8 @@ static int rmr_create(struct dat_pz *pz, enum dat_rmr_scope scope,
 			      rmr_changed);
 	if (ret)
 		goto out_remove;
-	kdapl_frmr_set_freed(&new->window[0].fr, rmr_freed);
-	kdapl_frmr_set_freed(&new->window[1].fr, rmr_freed);
+	new->window[0].fr.over = rmr_over;
+	new->window[1].fr.over = rmr_over;
 
 	kdapl_obj_link(&new->obj);
 	*rmr = new;

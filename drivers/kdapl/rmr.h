@@ -16,7 +16,7 @@ struct dat_lmr;
 /* One of the two MRs of an RMR. */
 struct kdapl_rmr_window {
 	struct kdapl_frmr fr;
-	struct dat_lmr *lmr;	/* what it shows; held by lmr->binds */
+	struct dat_lmr *lmr;	/* what it shows; held by lmr->binds; set while TAKEN */
 };
 
 /**

@@ -159,6 +159,7 @@ static int rmr_bind_window(struct dat_rmr *rmr, struct kdapl_rmr_window *window,
 	req->fr = fr;
 	ret = kdapl_frmr_register(ep, req);
 	if (ret)
+		/* It is FREE already, but no other bind begins while we are busy. */
 		kdapl_rmr_put_lmr(window);
 	return ret;
 }
