@@ -58,8 +58,9 @@ enum kdapl_frmr_mapped {
  * @inv: the same
  * @pz: of @mr
  * @owner: the object that it is part of
- * @changed: @state has left VALID, or has come back to it as nothing was posted;
- *	under a post lock or an EVD lock
+ * @changed: @state has left VALID, or has come back to it as nothing was posted, or,
+ *	for a bind, has become VALID and the post comes next; under a post lock or an
+ *	EVD lock, or in process context
  * @over: the registration is not in force any more, and nobody can have taken the MR
  *	for another one; may be NULL; contexts as of @freed; not called for what
  *	kdapl_frmr_home_locked() takes, nor by kdapl_frmr_remove_device()
@@ -193,6 +194,7 @@ struct kdapl_frmr_req {
 	bool silent;		/* no consumer asked for it: no event, also of a failure */
 	/* Registrations: one that is invalidated in front of it if VALID, or NULL. */
 	struct kdapl_frmr *old;
+	u32 *key;		/* binds only: OUT: the key, if it was posted */
 	u64 iova;		/* registrations only, and all below */
 	int access;		/* enum ib_access_flags */
 };

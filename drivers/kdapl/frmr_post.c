@@ -123,7 +123,10 @@ static int frmr_old_locked(struct kdapl_queue *queue, struct kdapl_frmr *old)
 	return 1;
 }
 
-/* The chain of both; what was not posted has not happened. */
+/*
+ * The chain of both; what was not posted has not happened. The owner was shown the
+ * new one as bound: he is shown the old one again if that is still in force.
+ */
 static int frmr_send_both_locked(struct kdapl_queue *queue, struct kdapl_wr *wr,
 				 struct kdapl_frmr *old, struct kdapl_frmr *fr)
 {
@@ -154,16 +157,19 @@ static int frmr_send_both_locked(struct kdapl_queue *queue, struct kdapl_wr *wr,
 	kdapl_queue_retract_locked(queue);
 	queue->posted--;
 	atomic_dec(&old->posted);
-	kdapl_frmr_move(old, KDAPL_FRMR_ENDING, KDAPL_FRMR_VALID);
+	if (kdapl_frmr_move(old, KDAPL_FRMR_ENDING, KDAPL_FRMR_VALID))
+		old->changed(old);
 	return ret;
 }
 
 static int frmr_register_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 				const struct kdapl_frmr_req *req)
 {
+	bool bind = req->op == DAT_DTO_BIND_MW;
 	struct kdapl_frmr *fr = req->fr;
 	struct kdapl_wr *wr;
 	int ret, old = 0;
+	u32 key;
 
 	ret = frmr_check_locked(queue);
 	if (unlikely(ret))
@@ -182,13 +188,19 @@ static int frmr_register_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 	fr->ep = ep;
 	WRITE_ONCE(fr->settled, false);
 	wr = frmr_wr_locked(queue, req, KDAPL_WR_MEM);
+	key = fr->key;
 	/* The completion may come inside the post, and fail. */
 	atomic_set(&fr->state, KDAPL_FRMR_VALID);
-	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN))
-		return kdapl_dto_not_posted_locked(queue, wr);
+	/* Its event may be out before the post is back, and be acted upon. */
+	if (unlikely(bind))
+		fr->changed(fr);
+	if (unlikely(queue->gate != KDAPL_QUEUE_OPEN)) {
+		ret = kdapl_dto_not_posted_locked(queue, wr);
+		goto out_posted;
+	}
 
 	fr->reg.wr.send_flags = frmr_send_flags(req);
-	fr->reg.key = fr->key;
+	fr->reg.key = key;
 	fr->reg.access = req->access;
 	ret = unlikely(old) ?
 	      frmr_send_both_locked(queue, wr, req->old, fr) :
@@ -196,7 +208,13 @@ static int frmr_register_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 	if (unlikely(ret)) {
 		kdapl_frmr_unmap(fr);
 		atomic_set(&fr->state, KDAPL_FRMR_TAKEN);
+		if (bind)
+			fr->changed(fr);
+		return ret;
 	}
+out_posted:
+	if (unlikely(bind))
+		*req->key = key;
 	return ret;
 }
 

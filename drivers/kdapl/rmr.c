@@ -59,18 +59,27 @@ void kdapl_rmr_put_lmr(struct kdapl_rmr_window *window)
 		atomic_dec(&lmr->binds);
 }
 
+/*
+ * VALID: a bind is about to be posted, or the end of one was not. In either case the
+ * caller has rmr->busy, so no other bind changes what the window holds meanwhile.
+ */
 static void rmr_changed(struct kdapl_frmr *fr)
 {
 	struct dat_rmr *rmr = container_of(fr->owner, struct dat_rmr, obj);
-	int index = rmr_window(fr) - rmr->window;
+	struct kdapl_rmr_window *window = rmr_window(fr);
+	int index = window - rmr->window;
 	unsigned long flags;
 
 	spin_lock_irqsave(&rmr->lock, flags);
-	if (kdapl_frmr_state(fr) == KDAPL_FRMR_VALID)
-		/* An unbind that could not be posted. */
+	if (kdapl_frmr_state(fr) == KDAPL_FRMR_VALID) {
 		rmr->current_window = index;
-	else if (rmr->current_window == index)
+		rmr->triplet = window->triplet;
+		rmr->priv = window->priv;
+		rmr->va_type = window->va_type;
+		rmr->context = fr->key;
+	} else if (rmr->current_window == index) {
 		rmr->current_window = -1;
+	}
 	spin_unlock_irqrestore(&rmr->lock, flags);
 }
 

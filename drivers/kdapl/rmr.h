@@ -13,10 +13,14 @@
 struct dat_ep;
 struct dat_lmr;
 
-/* One of the two MRs of an RMR. */
+/* One of the two MRs of an RMR; what is behind it is set by who has that TAKEN. */
 struct kdapl_rmr_window {
 	struct kdapl_frmr fr;
-	struct dat_lmr *lmr;	/* what it shows; held by lmr->binds; set while TAKEN */
+	struct dat_lmr *lmr;	/* what it shows; held by lmr->binds */
+	/* As asked for by the bind. */
+	struct dat_lmr_triplet triplet;
+	enum dat_mem_priv_flags priv;
+	enum dat_va_type va_type;
 };
 
 /**
@@ -26,11 +30,11 @@ struct kdapl_rmr_window {
  * @scope: which EPs may bind it
  * @lock: guards what follows; a leaf, taken under EVD and post locks: irqsave
  * @busy: a bind or unbind is under way
- * @current_window: index of the one that is bound, -1: none
- * @triplet: of the last bind
+ * @current_window: index of the one that is bound, or is being posted, -1: none
+ * @triplet: of @current_window, or the last one that was
  * @priv: the same
  * @va_type: the same
- * @context: the key of the last bind
+ * @context: the same: its key
  * @window: the one that is bound, and the one that comes next
  * @rcu: for the grace period
  */

@@ -130,11 +130,10 @@ static int rmr_unbind(struct dat_rmr *rmr, struct dat_ep *ep,
 
 /* The window is TAKEN and rmr->busy ours. */
 static int rmr_bind_window(struct dat_rmr *rmr, struct kdapl_rmr_window *window,
-			   struct dat_lmr *lmr,
-			   const struct dat_lmr_triplet *triplet,
-			   enum dat_va_type va_type, struct dat_ep *ep,
+			   struct dat_lmr *lmr, struct dat_ep *ep,
 			   struct kdapl_frmr_req *req)
 {
+	const struct dat_lmr_triplet *triplet = &window->triplet;
 	struct kdapl_frmr *fr = &window->fr;
 	int ret;
 
@@ -143,7 +142,7 @@ static int rmr_bind_window(struct dat_rmr *rmr, struct kdapl_rmr_window *window,
 	if (ret > 0) {
 		fr->nents = ret;
 		ret = 0;
-		req->iova = va_type == DAT_VA_TYPE_ZB ?
+		req->iova = window->va_type == DAT_VA_TYPE_ZB ?
 			    0 : triplet->virtual_address;
 		if (!kdapl_lmr_mem_congruent(rmr->obj.ia, req->iova,
 					     sg_dma_address(fr->sgl)))
@@ -175,24 +174,6 @@ static struct kdapl_rmr_window *rmr_take_window(struct dat_rmr *rmr,
 				    KDAPL_FRMR_TAKEN))
 			return &rmr->window[i];
 	return NULL;
-}
-
-/* What the query tells, unless the request has failed meanwhile. */
-static void rmr_show(struct dat_rmr *rmr, struct kdapl_rmr_window *window,
-		     const struct dat_lmr_triplet *triplet,
-		     enum dat_mem_priv_flags priv, enum dat_va_type va_type)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&rmr->lock, flags);
-	if (kdapl_frmr_state(&window->fr) == KDAPL_FRMR_VALID) {
-		rmr->current_window = window - rmr->window;
-		rmr->triplet = *triplet;
-		rmr->priv = priv;
-		rmr->va_type = va_type;
-		rmr->context = window->fr.key;
-	}
-	spin_unlock_irqrestore(&rmr->lock, flags);
 }
 
 /**
@@ -268,13 +249,15 @@ int dat_rmr_bind(struct dat_rmr *rmr, struct dat_lmr *lmr,
 	ret = -EAGAIN;
 	if (!window)
 		goto out_leave;
+	window->triplet = *lmr_triplet;
+	window->priv = privileges;
+	window->va_type = va_type;
 	req.access = kdapl_lmr_mem_access(rmr->obj.ia, privileges);
-	ret = rmr_bind_window(rmr, window, lmr, lmr_triplet, va_type, ep, &req);
-	if (ret)
-		goto out_leave;
-	rmr_show(rmr, window, lmr_triplet, privileges, va_type);
-	*rmr_context = window->fr.key;
-	goto out_gate;
+	/* Not to be looked up later: the event may be out, and acted upon. */
+	req.key = rmr_context;
+	ret = rmr_bind_window(rmr, window, lmr, ep, &req);
+	if (!ret)
+		goto out_gate;
 
 out_leave:
 	rmr_leave(rmr);
