@@ -14,7 +14,8 @@
  * may write. The peer can take VALID to FREE too, by its own invalidation.
  *
  * A registration or invalidation that failed, or was flushed, leaves the MR in a
- * state that nobody knows. It is UNKNOWN then and never used again: when all
+ * state that nobody knows, unless the peer's invalidation has come in between. It is
+ * UNKNOWN then, from VALID or ENDING only, and never used again: when all
  * requests that name it are home a work item deregisters it, undoes the mapping,
  * and puts a new MR into its place.
  */
@@ -289,13 +290,20 @@ static void frmr_ended(struct kdapl_frmr *fr, enum kdapl_frmr_state from)
 		fr->freed(fr);
 }
 
-/* Not for a DEAD one, whose work was or will be stopped. */
-static void frmr_failed(struct kdapl_frmr *fr)
+/*
+ * A registration is flushed as late as its EP takes to close. If the peer has ended
+ * it meanwhile it had not failed: the MR is FREE, or TAKEN by somebody who prepares
+ * the next one, and stays his. An invalidation ends what is ENDING until it is home.
+ * In all other states that has been failed before, or is DEAD, and its work was or
+ * will be stopped.
+ */
+static void frmr_failed(struct kdapl_frmr *fr, bool inv)
 {
 	int state = atomic_read(&fr->state);
 
 	do {
-		if (state == KDAPL_FRMR_DEAD)
+		if (state != KDAPL_FRMR_ENDING &&
+		    (inv || state != KDAPL_FRMR_VALID))
 			return;
 	} while (!atomic_try_cmpxchg(&fr->state, &state, KDAPL_FRMR_UNKNOWN));
 	fr->changed(fr);
@@ -316,7 +324,7 @@ void kdapl_frmr_done_locked(struct kdapl_wr *wr, enum ib_wc_status status)
 	if (unlikely(status != IB_WC_SUCCESS)) {
 		if (wr->flags & KDAPL_WR_INV ||
 		    wr->variant == (u8)READ_ONCE(fr->key))
-			frmr_failed(fr);
+			frmr_failed(fr, wr->flags & KDAPL_WR_INV);
 		/* Else the peer has ended that one, so it had not failed. */
 	} else if (wr->flags & KDAPL_WR_INV) {
 		frmr_ended(fr, KDAPL_FRMR_ENDING);

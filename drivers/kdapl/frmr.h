@@ -43,9 +43,9 @@ enum kdapl_frmr_mapped {
  * @ibdev: of @pz
  * @mr: replaced after a failure; NULL if that failed too, and when DEAD
  * @ep: where the registration was posted; compared, never looked into
+ * @mapped: enum kdapl_frmr_mapped; an int, as not every architecture exchanges less
  * @settled: the registration is known to have succeeded
  * @map_dma: the entries of @sgl are pages, to be mapped with the registration
- * @mapped: enum kdapl_frmr_mapped
  * @simple: nobody has to hear of the end of a registration: DMA addresses are
  *	virtual, and @freed is NULL
  * @own_sgl: @sgl is its own
@@ -78,9 +78,9 @@ struct kdapl_frmr {
 	struct ib_device *ibdev;
 	struct ib_mr *mr;
 	const struct dat_ep *ep;
+	int mapped;
 	bool settled;
 	bool map_dma;
-	u8 mapped;
 	bool simple;
 	bool own_sgl;
 	unsigned int nents;
@@ -135,16 +135,21 @@ static inline bool kdapl_frmr_move(struct kdapl_frmr *fr,
 	return atomic_cmpxchg(&fr->state, from, to) == from;
 }
 
-/* What was mapped with the registration; the device does not use it any more. */
+/*
+ * What was mapped with the registration; the device does not use it any more. Once,
+ * also if a removal comes beside the end of the registration: that is under an EVD
+ * lock, which the removal takes before it lets go of the device.
+ */
 static inline void kdapl_frmr_unmap(struct kdapl_frmr *fr)
 {
-	if (fr->mapped == KDAPL_FRMR_MAPPED_ONE)
+	int mapped = xchg(&fr->mapped, KDAPL_FRMR_NOT_MAPPED);
+
+	if (mapped == KDAPL_FRMR_MAPPED_ONE)
 		ib_dma_unmap_single(fr->ibdev, sg_dma_address(fr->sgl),
 				    sg_dma_len(fr->sgl), DMA_BIDIRECTIONAL);
-	else if (fr->mapped)
+	else if (mapped)
 		ib_dma_unmap_sg(fr->ibdev, fr->sgl, fr->nents,
 				DMA_BIDIRECTIONAL);
-	fr->mapped = KDAPL_FRMR_NOT_MAPPED;
 }
 
 /*
@@ -163,7 +168,7 @@ static __always_inline bool kdapl_frmr_home_locked(struct kdapl_frmr *fr,
 					      KDAPL_FRMR_TAKEN)))
 			return false;
 		if (likely(fr->simple))
-			fr->mapped = KDAPL_FRMR_NOT_MAPPED;
+			WRITE_ONCE(fr->mapped, KDAPL_FRMR_NOT_MAPPED);
 		else
 			kdapl_frmr_unmap(fr);
 		/* Whoever takes it next sees all of that. */

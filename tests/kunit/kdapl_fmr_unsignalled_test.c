@@ -331,6 +331,43 @@ static void kdapl_fmr_unsignalled_stale(struct kunit *test)
 	fake_script.flush = FAKE_FLUSH_INLINE;
 }
 
+/*
+ * The same, and the next one is only being prepared: the MR is of whoever does that,
+ * and was known to be free. Nobody may take it from him.
+ */
+static void kdapl_fmr_unsignalled_stale_taken(struct kunit *test)
+{
+	struct mem *mem = unsignalled_init(test);
+	struct dat_lmr *lmr = mem_allocate(mem, 1);
+	u32 lctx, first, second;
+
+	first = unsignalled_fmr(mem, lmr, &lctx);
+	fake_qp_complete(mem->qp, true, 1, IB_WC_SUCCESS);
+	unsignalled_remote_end(mem, first);
+	/* As dat_lmr_fmr() on another EP does, which is preempted then. */
+	KUNIT_ASSERT_TRUE(test, kdapl_frmr_move(lmr->fr, KDAPL_FRMR_FREE,
+						KDAPL_FRMR_TAKEN));
+	fake_script.flush = FAKE_FLUSH_NEVER;
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(mem->ep, DAT_CLOSE_ABRUPT_FLAG),
+			0);
+	unsignalled_closed(mem, mem->ep);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!atomic_read(&lmr->fr->posted)));
+	mem_expect(mem, DAT_DTO_LMR_FMR, DAT_DTO_ERR_FLUSHED);
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, (int)kdapl_frmr_state(lmr->fr),
+			(int)KDAPL_FRMR_TAKEN);
+	KUNIT_EXPECT_EQ(test, fake_log_count(FAKE_DEREG_MR, NULL), 0U);
+	kdapl_frmr_move(lmr->fr, KDAPL_FRMR_TAKEN, KDAPL_FRMR_FREE);
+	KUNIT_EXPECT_FALSE(test, mem_bound(lmr));
+	fake_script.flush = FAKE_FLUSH_INLINE;
+
+	mem_connect(mem, UNSIGNALLED_DEPTH);
+	second = unsignalled_fmr(mem, lmr, &lctx);
+	KUNIT_EXPECT_EQ(test, second >> 8, first >> 8);
+	fake_qp_complete(mem->qp, true, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, fake_mr_valid(second));
+}
+
 /* Nothing will ever complete behind it: free posts what does. */
 static void kdapl_fmr_unsignalled_free(struct kunit *test)
 {
@@ -392,6 +429,7 @@ static struct kunit_case kdapl_fmr_unsignalled_cases[] = {
 	KUNIT_CASE(kdapl_fmr_unsignalled_then_error),
 	KUNIT_CASE(kdapl_fmr_unsignalled_remote),
 	KUNIT_CASE(kdapl_fmr_unsignalled_stale),
+	KUNIT_CASE(kdapl_fmr_unsignalled_stale_taken),
 	KUNIT_CASE(kdapl_fmr_unsignalled_free),
 	KUNIT_CASE(kdapl_fmr_unsignalled_free_flushed),
 	{}
