@@ -81,7 +81,11 @@ int kdapl_pool_grow(struct dat_fmr_pool *pool)
 	return 0;
 }
 
-/* It is on no list, and no request names it. */
+/*
+ * It is on no list, and no request names it: nobody posts what is not mapped, and the
+ * caller has seen that posted is 0. The last of those that were fetched has decremented
+ * it under an EVD lock, so also what it may still look at is there for a grace period.
+ */
 static void pool_drop(struct kdapl_pool_fmr *pf)
 {
 	kdapl_lmr_drop(pf->lmr);
@@ -92,14 +96,28 @@ static void pool_drop(struct kdapl_pool_fmr *pf)
 	kvfree_rcu(pf, rcu);
 }
 
+/*
+ * One that is CLEAN and that no request names. The peer may have ended a registration
+ * whose own completion nobody has fetched yet, and that leads to the MR. Once it is
+ * CLEAN and home none is posted unless it is mapped, so under the lock that holds.
+ */
+static struct kdapl_pool_fmr *pool_spare_locked(struct dat_fmr_pool *pool)
+{
+	struct kdapl_pool_fmr *pf;
+
+	list_for_each_entry(pf, &pool->clean, node)
+		if (!atomic_read_acquire(&pf->lmr->fr->posted))
+			return pf;
+	return NULL;
+}
+
 void kdapl_pool_shrink(struct dat_fmr_pool *pool, int count)
 {
 	struct kdapl_pool_fmr *pf;
 
 	while (count-- > 0) {
 		spin_lock_irq(&pool->lock);
-		pf = list_first_entry_or_null(&pool->clean,
-					      struct kdapl_pool_fmr, node);
+		pf = pool_spare_locked(pool);
 		if (pf) {
 			list_del(&pf->node);
 			list_del(&pf->all);
@@ -235,7 +253,11 @@ void kdapl_pool_destroy(struct dat_fmr_pool *pool)
 	spin_unlock_irq(&pool->lock);
 	cancel_delayed_work_sync(&pool->work);
 
-	/* If the gate is shut the removal takes the MRs: let it finish. */
+	/*
+	 * No request names a registration: dat_fmr_pool_destroy() has made sure, or
+	 * the close of the IA has destroyed all EPs, whose requests came home first.
+	 * If the gate is shut the removal takes the MRs: let it finish.
+	 */
 	inside = !kdapl_ia_enter(ia);
 	if (!inside)
 		wait_for_completion(&ia->removed);
@@ -248,6 +270,21 @@ void kdapl_pool_destroy(struct dat_fmr_pool *pool)
 	kdapl_obj_put(&pool->obj);
 }
 
+/*
+ * Nothing is mapped, by the flush_function perhaps, and no request names a
+ * registration. Nobody else uses the pool, and its work has ended: @pool->all stays
+ * as it is.
+ */
+static bool pool_idle(struct dat_fmr_pool *pool)
+{
+	struct kdapl_pool_fmr *pf;
+
+	list_for_each_entry(pf, &pool->all, all)
+		if (pf->used || !kdapl_frmr_idle(pf->lmr->fr))
+			return false;
+	return true;
+}
+
 /**
  * dat_fmr_pool_destroy - give a pool back
  * @pool: the pool; no other call on it is under way
@@ -256,7 +293,9 @@ void kdapl_pool_destroy(struct dat_fmr_pool *pool)
  * addition.
  *
  * Context: process; sleeps; not from the pool's flush_function.
- * Return: 0; -EINVAL: NULL; -EBUSY: something is mapped.
+ * Return: 0; -EINVAL: NULL; -EBUSY: something is mapped, or a request of the pool is
+ * under way: the registration of a mapping that the peer has invalidated, behind
+ * requests that have not completed. The pool is as usable as before then.
  */
 int dat_fmr_pool_destroy(struct dat_fmr_pool *pool)
 {
@@ -272,8 +311,17 @@ int dat_fmr_pool_destroy(struct dat_fmr_pool *pool)
 	spin_unlock_irq(&pool->lock);
 	if (busy)
 		return -EBUSY;
-	/* The work looks after what the flush leaves to be replaced. */
-	kdapl_pool_flush(pool);
+	/* Removal brings home all that was posted. */
+	if (kdapl_pool_flush(pool))
+		wait_for_completion(&pool->obj.ia->removed);
+	cancel_delayed_work_sync(&pool->work);
+	if (!pool_idle(pool)) {
+		spin_lock_irq(&pool->lock);
+		pool->dying = false;
+		spin_unlock_irq(&pool->lock);
+		kdapl_pool_kick(pool);
+		return -EBUSY;
+	}
 	kdapl_pool_destroy(pool);
 	return 0;
 }

@@ -147,6 +147,79 @@ static void kdapl_pool_faults_remote_invalidation(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(again), 0);
 }
 
+/* The peer has ended a mapping before its registration was fetched, and it is clean. */
+static void pool_end_by_peer(struct pool_test *t, struct dat_fmr *fmr)
+{
+	struct kunit *test = t->mem->test;
+
+	KUNIT_ASSERT_EQ(test, kit_post_recv(t->mem->ep, 1), 0);
+	KUNIT_ASSERT_EQ(test, fake_qp_receive(t->mem->qp, 0, fmr->rmr_context),
+			1U);
+	kit_next(t->mem->recv);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+}
+
+/* What is fetched behind a destroy finds no registration that has gone. */
+static void kdapl_pool_faults_destroy_unfetched(struct kunit *test)
+{
+	struct pool_test *t = pool_default(test);
+
+	pool_end_by_peer(t, pool_map(t, 0));
+	KUNIT_EXPECT_EQ(test, t->pool->num_clean, 4);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_destroy(t->pool), 0);
+	rcu_barrier();
+	KUNIT_EXPECT_EQ(test, kit_drain(t->mem->req), 0U);
+}
+
+/* It is stuck behind a request of the consumer: refused, and the pool lives on. */
+static void kdapl_pool_faults_destroy_stuck(struct kunit *test)
+{
+	struct pool_test *t = pool_default(test);
+	struct dat_fmr *fmr;
+	u32 key;
+
+	KUNIT_ASSERT_EQ(test, kit_post_send(t->mem->ep, 1, 0), 0);
+	fmr = pool_map(t, 0);
+	key = fmr->rmr_context;
+	pool_end_by_peer(t, fmr);
+	KUNIT_EXPECT_EQ(test, t->pool->num_clean, 4);
+	KUNIT_ASSERT_EQ(test, dat_fmr_pool_destroy(t->pool), -EBUSY);
+	rcu_barrier();
+	fake_qp_complete(t->mem->qp, true, 2, IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kit_drain(t->mem->req), 1U);
+	/* The fake device registers behind its end; others could not. */
+	KUNIT_ASSERT_EQ(test, kit_post_recv(t->mem->ep, 2), 0);
+	KUNIT_ASSERT_EQ(test, fake_qp_receive(t->mem->qp, 0, key), 1U);
+	kit_next(t->mem->recv);
+	fmr = pool_map(t, 1);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_destroy(t->pool), 0);
+	KUNIT_EXPECT_EQ(test, fake_hca_live(FAKE_MR), 0);
+}
+
+/* Nor does a pool that gets smaller give it back. */
+static void kdapl_pool_faults_shrink_unfetched(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 32);
+	struct dat_fmr *a, *b;
+
+	t->param.min_fmrs = 1;
+	t->param.max_fmrs = 2;
+	t->param.dirty_watermark = 2;
+	pool_create(t, t->mem->ep);
+	a = pool_map(t, 0);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(!pool_map_at(t, NULL, 1, 1, POOL_VA,
+						      &b)));
+	pool_end_by_peer(t, a);
+	pool_end_by_peer(t, b);
+	/* Two looks at what is not wanted. */
+	msleep(2500);
+	rcu_barrier();
+	KUNIT_EXPECT_EQ(test, READ_ONCE(t->pool->count), 2);
+	KUNIT_EXPECT_EQ(test, kit_drain(t->mem->req), 0U);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(t->pool->count) == 1));
+}
+
 /* Removal with mappings, dirty and under way; then the handles go. */
 static void kdapl_pool_faults_removal(struct kunit *test)
 {
@@ -173,6 +246,9 @@ static struct kunit_case kdapl_pool_faults_cases[] = {
 	KUNIT_CASE(kdapl_pool_faults_flush_full_queue),
 	KUNIT_CASE(kdapl_pool_faults_flushed_registration),
 	KUNIT_CASE(kdapl_pool_faults_remote_invalidation),
+	KUNIT_CASE(kdapl_pool_faults_destroy_unfetched),
+	KUNIT_CASE(kdapl_pool_faults_destroy_stuck),
+	KUNIT_CASE(kdapl_pool_faults_shrink_unfetched),
 	KUNIT_CASE(kdapl_pool_faults_removal),
 	{}
 };
