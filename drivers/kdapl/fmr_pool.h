@@ -21,6 +21,8 @@ struct dat_pz;
 enum {
 	/* Real exposures, in milliseconds: below 1, 2, 4, ..., and all above. */
 	KDAPL_POOL_BUCKETS = 16,
+	/* Invalidations of a chain. */
+	KDAPL_POOL_BATCH = 32,
 };
 
 enum kdapl_pool_fmr_state {
@@ -39,6 +41,9 @@ enum kdapl_pool_fmr_state {
  * @all: on pool->all
  * @hash: in pool->cache, if it can be found there
  * @state: under pool->lock, as all below
+ * @collected: ENDING, in a batch that has not been posted yet: whoever ends it
+ *	meanwhile leaves the rest to the batch, so it can neither lose @ep nor be
+ *	mapped again under its hands
  * @used: times that it was mapped and not unmapped
  * @ep: where it was registered, with a reference
  * @evd: where its invalidation completes, with a reference
@@ -55,6 +60,7 @@ struct kdapl_pool_fmr {
 	struct list_head all;
 	struct hlist_node hash;
 	enum kdapl_pool_fmr_state state;
+	bool collected;
 	u32 used;
 	struct dat_ep *ep;
 	struct dat_evd *evd;
@@ -147,6 +153,8 @@ void kdapl_pool_destroy(struct dat_fmr_pool *pool);
 void kdapl_pool_freed(struct kdapl_pool_fmr *pf);
 /* It cannot be found any more. Under pool->lock. */
 void kdapl_pool_unhash_locked(struct kdapl_pool_fmr *pf);
+/* It is free to be mapped, from whatever list it was on. Under pool->lock. */
+void kdapl_pool_clean_locked(struct kdapl_pool_fmr *pf);
 
 /* fmr_pool_end.c: the work, and what it does */
 void kdapl_pool_work(struct work_struct *work);
@@ -159,5 +167,15 @@ void kdapl_pool_kick(struct dat_fmr_pool *pool);
 int kdapl_pool_flush(struct dat_fmr_pool *pool);
 /* It does not expose memory any more. Under pool->lock. */
 void kdapl_pool_account_locked(struct kdapl_pool_fmr *pf);
+/*
+ * The two steps of ending a batch, both under one hold of pool->work_lock. The first
+ * takes the oldest that were unmapped at @before, all of one EP, up to
+ * KDAPL_POOL_BATCH of them; the second ends them, and answers how many: those that
+ * found no room in the queue were put back or, in a @hurry, deregistered to be replaced.
+ */
+int kdapl_pool_collect(struct dat_fmr_pool *pool, ktime_t before,
+		       struct kdapl_pool_fmr **pfs);
+int kdapl_pool_end_batch(struct dat_fmr_pool *pool, struct kdapl_pool_fmr **pfs,
+			 int n, bool hurry);
 
 #endif /* _KDAPL_FMR_POOL_H */

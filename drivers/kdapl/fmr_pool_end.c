@@ -20,12 +20,11 @@
 #include "fmr_pool.h"
 #include "frmr.h"
 #include "ia.h"
+#include "kunit.h"
 #include "lmr.h"
 #include "main.h"
 
 enum {
-	/* Invalidations of a chain. */
-	POOL_BATCH = 32,
 	/* How long one run of the work waits for its chains. */
 	POOL_PATIENCE_MS = 20,
 	/* What has not been wanted for so long is given back. */
@@ -90,22 +89,24 @@ void kdapl_pool_kick(struct dat_fmr_pool *pool)
 	spin_unlock_irqrestore(&pool->lock, flags);
 }
 
-/* The oldest that were unmapped at @before, all of one EP, into @pfs. */
-static int pool_collect(struct dat_fmr_pool *pool, ktime_t before,
-			struct kdapl_pool_fmr **pfs)
+int kdapl_pool_collect(struct dat_fmr_pool *pool, ktime_t before,
+		       struct kdapl_pool_fmr **pfs)
 {
 	struct kdapl_pool_fmr *pf, *next;
 	struct dat_ep *ep = NULL;
 	int n = 0;
 
+	lockdep_assert_held(&pool->work_lock);
+
 	spin_lock_irq(&pool->lock);
 	list_for_each_entry_safe(pf, next, &pool->dirty, node) {
-		if (n == POOL_BATCH || ktime_after(pf->unmapped, before))
+		if (n == KDAPL_POOL_BATCH || ktime_after(pf->unmapped, before))
 			break;
 		if (ep && pf->ep != ep)
 			continue;
 		ep = pf->ep;
 		pf->state = KDAPL_POOL_ENDING;
+		pf->collected = true;
 		list_move_tail(&pf->node, &pool->ending);
 		pool->num_dirty--;
 		kdapl_pool_unhash_locked(pf);
@@ -115,80 +116,85 @@ static int pool_collect(struct dat_fmr_pool *pool, ktime_t before,
 	return n;
 }
 
-/* Back to where it came from, in front: there was no room in the queue. */
-static void pool_uncollect(struct dat_fmr_pool *pool,
-			   struct kdapl_pool_fmr *pf)
+KDAPL_EXPORT_FOR_TEST(kdapl_pool_collect);
+
+/* The batch is through with it. False: it was put back, in front. */
+static bool pool_batched_locked(struct dat_fmr_pool *pool,
+				struct kdapl_pool_fmr *pf, struct dat_evd *evd)
 {
-	spin_lock_irq(&pool->lock);
-	if (pf->state == KDAPL_POOL_ENDING) {
+	pf->collected = false;
+	switch (kdapl_frmr_state(pf->lmr->fr)) {
+	case KDAPL_FRMR_VALID:
+		/* There was no room in the queue. */
 		pf->state = KDAPL_POOL_DIRTY;
 		list_move(&pf->node, &pool->dirty);
 		pool->num_dirty++;
+		return false;
+	case KDAPL_FRMR_FREE:
+		/*
+		 * By the peer, or by its own invalidation already. kdapl_pool_freed()
+		 * left that to us, or comes behind us and finds nothing to do.
+		 */
+		kdapl_pool_account_locked(pf);
+		kdapl_pool_clean_locked(pf);
+		return true;
+	default:
+		/* It comes home through @evd, and then kdapl_pool_freed() does it. */
+		if (evd && !pf->evd) {
+			kdapl_obj_get(&evd->obj);
+			pf->evd = evd;
+		}
+		return true;
 	}
-	spin_unlock_irq(&pool->lock);
 }
 
-static void pool_set_evd(struct dat_fmr_pool *pool, struct kdapl_pool_fmr *pf,
-			 struct dat_evd *evd)
+int kdapl_pool_end_batch(struct dat_fmr_pool *pool, struct kdapl_pool_fmr **pfs,
+			 int n, bool hurry)
 {
-	spin_lock_irq(&pool->lock);
-	if (pf->state == KDAPL_POOL_ENDING && !pf->evd) {
-		kdapl_obj_get(&evd->obj);
-		pf->evd = evd;
-	}
-	spin_unlock_irq(&pool->lock);
-}
-
-/*
- * Ends a batch; false if some of it found no room in the queue, and was put back,
- * or, in a @hurry, deregistered and replaced.
- */
-static bool pool_end_batch(struct dat_fmr_pool *pool,
-			   struct kdapl_pool_fmr **pfs, int n, bool hurry)
-{
-	struct kdapl_frmr *frs[POOL_BATCH];
+	struct kdapl_frmr *frs[KDAPL_POOL_BATCH];
 	struct dat_evd *evd = NULL;
-	bool all = true;
-	int i, ret;
+	int i, ret, ended = 0;
 
+	lockdep_assert_held(&pool->work_lock);
+
+	/*
+	 * They are collected: none is mapped again, so a VALID one is what was
+	 * unmapped; and the reference of the first on the EP stays, which is theirs
+	 * all.
+	 */
 	for (i = 0; i < n; i++)
 		frs[i] = pfs[i]->lmr->fr;
 	ret = kdapl_frmr_end_batch(pfs[0]->ep, frs, n, &evd);
+	/* Its EP is gone, or going, or full. */
+	if (ret < 0 || hurry)
+		for (i = 0; i < n; i++)
+			kdapl_frmr_discard(pfs[i]->lmr->fr);
+
+	spin_lock_irq(&pool->lock);
 	if (ret > 0)
 		pool->stats.batches++;
-
-	for (i = n - 1; i >= 0; i--) {
-		struct kdapl_frmr *fr = pfs[i]->lmr->fr;
-
-		if (evd)
-			pool_set_evd(pool, pfs[i], evd);
-		if (kdapl_frmr_state(fr) != KDAPL_FRMR_VALID)
-			continue;
-		if (ret < 0 || hurry) {
-			/* Its EP is gone, or going, or full. */
-			kdapl_frmr_discard(fr);
-		} else {
-			pool_uncollect(pool, pfs[i]);
-			all = false;
-		}
-	}
+	for (i = n - 1; i >= 0; i--)
+		ended += pool_batched_locked(pool, pfs[i], evd);
+	spin_unlock_irq(&pool->lock);
 	if (evd)
 		kdapl_obj_put(&evd->obj);
-	return all;
+	return ended;
 }
+
+KDAPL_EXPORT_FOR_TEST(kdapl_pool_end_batch);
 
 /* Ends what was unmapped at @before; whether there was anything. */
 static bool pool_end_due(struct dat_fmr_pool *pool, ktime_t before, bool hurry)
 {
-	struct kdapl_pool_fmr *pfs[POOL_BATCH];
+	struct kdapl_pool_fmr *pfs[KDAPL_POOL_BATCH];
 	bool any = false;
 	int n;
 
 	lockdep_assert_held(&pool->work_lock);
 
-	while ((n = pool_collect(pool, before, pfs)) > 0) {
+	while ((n = kdapl_pool_collect(pool, before, pfs)) > 0) {
 		any = true;
-		if (!pool_end_batch(pool, pfs, n, hurry))
+		if (kdapl_pool_end_batch(pool, pfs, n, hurry) < n)
 			break;
 	}
 	return any;

@@ -93,9 +93,12 @@ static struct kdapl_pool_fmr *pool_take_locked(struct dat_fmr_pool *pool)
 	return pf;
 }
 
-static void pool_clean_locked(struct dat_fmr_pool *pool,
-			      struct kdapl_pool_fmr *pf)
+void kdapl_pool_clean_locked(struct kdapl_pool_fmr *pf)
 {
+	struct dat_fmr_pool *pool = pf->pool;
+
+	lockdep_assert_held(&pool->lock);
+
 	list_move(&pf->node, &pool->clean);
 	pool->num_clean++;
 	pf->state = KDAPL_POOL_CLEAN;
@@ -163,7 +166,7 @@ static noinline int pool_miss(struct dat_fmr_pool *pool,
 	if (ret) {
 		pool->mapped--;
 		pf->used = 0;
-		pool_clean_locked(pool, pf);
+		kdapl_pool_clean_locked(pf);
 	} else if (pool->param.cache) {
 		hlist_add_head(&pf->hash, pool_bucket(pool, pages, num));
 	}
@@ -257,7 +260,7 @@ static bool pool_unmapped_locked(struct dat_fmr_pool *pool,
 	case KDAPL_FRMR_FREE:
 		/* The peer has invalidated it, or it was replaced. */
 		kdapl_pool_unhash_locked(pf);
-		pool_clean_locked(pool, pf);
+		kdapl_pool_clean_locked(pf);
 		return false;
 	default:
 		/* It has failed, and comes back when it was replaced. */
@@ -329,8 +332,11 @@ void kdapl_pool_freed(struct kdapl_pool_fmr *pf)
 		fallthrough;
 	case KDAPL_POOL_ENDING:
 		kdapl_pool_unhash_locked(pf);
+		/* Its batch will see that it is FREE, and do the rest. */
+		if (pf->collected)
+			break;
 		kdapl_pool_account_locked(pf);
-		pool_clean_locked(pool, pf);
+		kdapl_pool_clean_locked(pf);
 		break;
 	case KDAPL_POOL_MAPPED:
 		/* The consumer will find out; it is clean when he unmaps it. */

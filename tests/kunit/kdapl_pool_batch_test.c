@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The batches in which a pool ends what was unmapped: who is faster, and no room. */
+#include <linux/module.h>
+#include <linux/mutex.h>
+
+#include "pool_kit.h"
+
+/*
+ * @fmr is unmapped and in a batch when its peer invalidates it; what is to happen
+ * between the two steps of a batch comes behind that.
+ */
+static void pool_batch_loses(struct pool_test *t, struct dat_fmr *fmr,
+			     struct kdapl_pool_fmr **pfs)
+{
+	struct kunit *test = t->mem->test;
+	u32 key = fmr->rmr_context;
+
+	KUNIT_ASSERT_EQ(test, kit_post_recv(t->mem->ep, 1), 0);
+	KUNIT_ASSERT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	mutex_lock(&t->pool->work_lock);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_collect(t->pool, ktime_get(), pfs), 1);
+	KUNIT_EXPECT_EQ(test, fake_qp_receive(t->mem->qp, 0, key), 1U);
+	kit_next(t->mem->recv);
+	KUNIT_EXPECT_FALSE(test, fake_mr_valid(key));
+}
+
+static void pool_batch_ends(struct pool_test *t, struct kdapl_pool_fmr **pfs,
+			    bool hurry)
+{
+	KUNIT_EXPECT_EQ(t->mem->test,
+			kdapl_pool_end_batch(t->pool, pfs, 1, hurry), 1);
+	mutex_unlock(&t->pool->work_lock);
+}
+
+static u64 pool_exposures(struct pool_test *t)
+{
+	u64 sum = 0;
+	int i;
+
+	for (i = 0; i < KDAPL_POOL_BUCKETS; i++)
+		sum += t->pool->stats.exposure[i];
+	return sum;
+}
+
+/* The peer is faster than the batch that it was taken into: ended once. */
+static void kdapl_pool_batch_ended(struct kunit *test)
+{
+	struct pool_test *t = pool_default(test);
+	struct kdapl_pool_fmr *pfs[KDAPL_POOL_BATCH];
+	struct dat_fmr *fmr = pool_map(t, 0);
+	unsigned int posts = pool_posts(t);
+
+	pool_batch_loses(t, fmr, pfs);
+	pool_batch_ends(t, pfs, false);
+	KUNIT_EXPECT_EQ(test, pool_posts(t), posts);
+	KUNIT_EXPECT_EQ(test, t->pool->num_clean, 4);
+	KUNIT_EXPECT_EQ(test, t->pool->num_dirty, 0);
+	KUNIT_EXPECT_TRUE(test, list_empty(&t->pool->ending));
+	KUNIT_EXPECT_EQ(test, t->pool->stats.ended, 1ULL);
+	KUNIT_EXPECT_EQ(test, pool_exposures(t), 1ULL);
+	/* It serves again, and nothing of the batch sticks to it. */
+	fmr = pool_map(t, 0);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_flush(t->pool), 0);
+	KUNIT_EXPECT_EQ(test, t->pool->num_clean, 4);
+	KUNIT_EXPECT_EQ(test, t->pool->stats.ended, 2ULL);
+}
+
+/* Nor does the batch touch what is mapped on another EP meanwhile. */
+static void pool_batch_mapped(struct kunit *test, bool hurry)
+{
+	struct pool_test *t = pool_prepare(test, 32);
+	struct kdapl_pool_fmr *pfs[KDAPL_POOL_BATCH];
+	struct dat_fmr *fmr;
+	u32 key;
+
+	pool_create(t, NULL);
+	KUNIT_ASSERT_EQ(test, pool_map_at(t, t->mem->ep, 0, 1, POOL_VA, &fmr),
+			0);
+	pool_batch_loses(t, fmr, pfs);
+	KUNIT_ASSERT_EQ(test, pool_map_at(t, t->mem->pair.server, 1, 1,
+					  POOL_VA, &fmr), 0);
+	key = fmr->rmr_context;
+	KUNIT_EXPECT_TRUE(test, fake_mr_valid(key));
+	pool_batch_ends(t, pfs, hurry);
+	/* The work that would deregister it has had its turn. */
+	KIT_SETTLE();
+	KUNIT_EXPECT_TRUE(test, fake_mr_valid(key));
+	KUNIT_EXPECT_EQ(test, fake_log_count(FAKE_DEREG_MR, NULL), 0U);
+	KUNIT_EXPECT_EQ(test, t->pool->num_clean, 3);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+}
+
+static void kdapl_pool_batch_mapped(struct kunit *test)
+{
+	pool_batch_mapped(test, false);
+}
+
+static void kdapl_pool_batch_hurry(struct kunit *test)
+{
+	pool_batch_mapped(test, true);
+}
+
+/* Completions that nobody dequeues hold all credits of the client. */
+static void pool_fill_queue(struct pool_test *t)
+{
+	struct kunit *test = t->mem->test;
+	int i;
+
+	pool_home(t);
+	for (i = 0; i < 4; i++)
+		KUNIT_ASSERT_EQ(test, kit_post_send(t->mem->ep, i, 0), 0);
+	KUNIT_ASSERT_EQ(test, fake_qp_complete(t->mem->qp, true, 4,
+					       IB_WC_SUCCESS), 4U);
+}
+
+/* No room for the batch, and the peer is next: back on the list, then ended. */
+static void kdapl_pool_batch_full(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 4);
+	struct kdapl_pool_fmr *pfs[KDAPL_POOL_BATCH];
+	struct dat_fmr *fmr;
+	u32 key;
+
+	pool_create(t, t->mem->ep);
+	fmr = pool_map(t, 0);
+	key = fmr->rmr_context;
+	pool_fill_queue(t);
+	KUNIT_ASSERT_EQ(test, kit_post_recv(t->mem->ep, 1), 0);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	mutex_lock(&t->pool->work_lock);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_collect(t->pool, ktime_get(), pfs), 1);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_end_batch(t->pool, pfs, 1, false), 0);
+	mutex_unlock(&t->pool->work_lock);
+	KUNIT_EXPECT_EQ(test, t->pool->num_dirty, 1);
+	KUNIT_EXPECT_TRUE(test, fake_mr_valid(key));
+	KUNIT_EXPECT_EQ(test, fake_qp_receive(t->mem->qp, 0, key), 1U);
+	kit_next(t->mem->recv);
+	KUNIT_EXPECT_EQ(test, t->pool->num_dirty, 0);
+	KUNIT_EXPECT_EQ(test, t->pool->num_clean, 4);
+	KUNIT_EXPECT_EQ(test, pool_exposures(t), 1ULL);
+	KUNIT_EXPECT_EQ(test, kit_drain(t->mem->req), 4U);
+}
+
+static struct kunit_case kdapl_pool_batch_cases[] = {
+	KUNIT_CASE(kdapl_pool_batch_ended),
+	KUNIT_CASE(kdapl_pool_batch_mapped),
+	KUNIT_CASE(kdapl_pool_batch_hurry),
+	KUNIT_CASE(kdapl_pool_batch_full),
+	{}
+};
+
+static struct kunit_suite kdapl_pool_batch_suite = {
+	.name = "kdapl_pool_batch",
+	.init = kit_init,
+	.exit = kit_exit,
+	.test_cases = kdapl_pool_batch_cases,
+};
+
+kunit_test_suite(kdapl_pool_batch_suite);
+
+MODULE_DESCRIPTION("Suite: batches of pools of fast registrations");
+MODULE_IMPORT_NS(KDAPL_KUNIT);
+MODULE_LICENSE("GPL");
