@@ -201,6 +201,7 @@ int dat_fmr_pool_create(struct dat_ia *ia, struct dat_pz *pz,
 	INIT_LIST_HEAD(&new->all);
 	mutex_init(&new->work_lock);
 	INIT_DELAYED_WORK(&new->work, kdapl_pool_work);
+	new->run = 1;
 	new->fit_at = jiffies;
 
 	new->cache_bits = max(order_base_2(param->max_fmrs), 1);

@@ -48,6 +48,7 @@ enum kdapl_pool_fmr_state {
  * @ep: where it was registered, with a reference
  * @evd: where its invalidation completes, with a reference
  * @unmapped: when it was; 0: not, or the exposure was accounted for
+ * @tried: the run of the pool that found the queue of @ep full
  * @rcu: for the grace period
  * @num_pages: of @pages
  * @pages: the list
@@ -65,6 +66,7 @@ struct kdapl_pool_fmr {
 	struct dat_ep *ep;
 	struct dat_evd *evd;
 	ktime_t unmapped;
+	u32 tried;
 	struct rcu_head rcu;
 	int num_pages;
 	u64 pages[];
@@ -104,8 +106,11 @@ struct kdapl_pool_stats {
  * @clean_low: the least that @num_clean was since the last look
  * @wanted: somebody was refused since the last look
  * @flush_all: all that is dirty is to be ended now
+ * @full: the last run has put something back; the next one is not before @retry_at
+ * @retry_at: in jiffies; fixed, so that no number of kicks puts it off
  * @dying: no map any more
  * @stats: for debugfs
+ * @run: counts runs through what is due, from 1 on; under @work_lock
  * @fit_at: jiffies of the next look whether it is too large; under @work_lock
  * @work: ends what is due, grows, shrinks
  * @work_lock: one at a time goes through what is due: the work, a flush
@@ -131,9 +136,12 @@ struct dat_fmr_pool {
 	int clean_low;
 	bool wanted;
 	bool flush_all;
+	bool full;
 	bool dying;
+	unsigned long retry_at;
 	struct kdapl_pool_stats stats;
 
+	u32 run;
 	unsigned long fit_at;
 	struct delayed_work work;
 	struct mutex work_lock;		/* see above */
@@ -169,9 +177,10 @@ int kdapl_pool_flush(struct dat_fmr_pool *pool);
 void kdapl_pool_account_locked(struct kdapl_pool_fmr *pf);
 /*
  * The two steps of ending a batch, both under one hold of pool->work_lock. The first
- * takes the oldest that were unmapped at @before, all of one EP, up to
- * KDAPL_POOL_BATCH of them; the second ends them, and answers how many: those that
- * found no room in the queue were put back or, in a @hurry, deregistered to be replaced.
+ * takes the oldest that were unmapped at @before, up to KDAPL_POOL_BATCH of them, all
+ * of one EP that this run has not found full. The second ends them, and answers how
+ * many: those that found no room in the queue were put back or, in a @hurry,
+ * deregistered to be replaced.
  */
 int kdapl_pool_collect(struct dat_fmr_pool *pool, ktime_t before,
 		       struct kdapl_pool_fmr **pfs);

@@ -80,10 +80,14 @@ static unsigned long pool_next_locked(struct dat_fmr_pool *pool)
 
 void kdapl_pool_kick(struct dat_fmr_pool *pool)
 {
-	unsigned long flags, delay;
+	unsigned long flags, delay, now;
 
 	spin_lock_irqsave(&pool->lock, flags);
 	delay = pool->dying ? MAX_JIFFY_OFFSET : pool_next_locked(pool);
+	/* Room comes when a consumer dequeues: ask now and then, but do not spin. */
+	now = jiffies;
+	if (pool->full && time_before(now, pool->retry_at))
+		delay = max(delay, pool->retry_at - now);
 	if (delay != MAX_JIFFY_OFFSET)
 		mod_delayed_work(kdapl_wq, &pool->work, delay);
 	spin_unlock_irqrestore(&pool->lock, flags);
@@ -102,7 +106,7 @@ int kdapl_pool_collect(struct dat_fmr_pool *pool, ktime_t before,
 	list_for_each_entry_safe(pf, next, &pool->dirty, node) {
 		if (n == KDAPL_POOL_BATCH || ktime_after(pf->unmapped, before))
 			break;
-		if (ep && pf->ep != ep)
+		if (pf->tried == pool->run || (ep && pf->ep != ep))
 			continue;
 		ep = pf->ep;
 		pf->state = KDAPL_POOL_ENDING;
@@ -118,7 +122,34 @@ int kdapl_pool_collect(struct dat_fmr_pool *pool, ktime_t before,
 
 KDAPL_EXPORT_FOR_TEST(kdapl_pool_collect);
 
-/* The batch is through with it. False: it was put back, in front. */
+/* Back to where it came from: the head of the list tells when something is due. */
+static void pool_put_back_locked(struct dat_fmr_pool *pool,
+				 struct kdapl_pool_fmr *pf)
+{
+	struct list_head *pos;
+
+	list_for_each(pos, &pool->dirty)
+		if (ktime_after(list_entry(pos, struct kdapl_pool_fmr,
+					   node)->unmapped, pf->unmapped))
+			break;
+	list_move_tail(&pf->node, pos);
+	pool->num_dirty++;
+	pf->state = KDAPL_POOL_DIRTY;
+}
+
+/* What is dirty of an EP that is full, its address only, waits for another run. */
+static void pool_full_locked(struct dat_fmr_pool *pool, const struct dat_ep *ep)
+{
+	struct kdapl_pool_fmr *pf;
+
+	list_for_each_entry(pf, &pool->dirty, node)
+		if (pf->ep == ep)
+			pf->tried = pool->run;
+	pool->full = true;
+	pool->retry_at = jiffies + 1;
+}
+
+/* The batch is through with it. False: it was put back. */
 static bool pool_batched_locked(struct dat_fmr_pool *pool,
 				struct kdapl_pool_fmr *pf, struct dat_evd *evd)
 {
@@ -126,9 +157,7 @@ static bool pool_batched_locked(struct dat_fmr_pool *pool,
 	switch (kdapl_frmr_state(pf->lmr->fr)) {
 	case KDAPL_FRMR_VALID:
 		/* There was no room in the queue. */
-		pf->state = KDAPL_POOL_DIRTY;
-		list_move(&pf->node, &pool->dirty);
-		pool->num_dirty++;
+		pool_put_back_locked(pool, pf);
 		return false;
 	case KDAPL_FRMR_FREE:
 		/*
@@ -152,6 +181,7 @@ int kdapl_pool_end_batch(struct dat_fmr_pool *pool, struct kdapl_pool_fmr **pfs,
 			 int n, bool hurry)
 {
 	struct kdapl_frmr *frs[KDAPL_POOL_BATCH];
+	struct dat_ep *ep = pfs[0]->ep;
 	struct dat_evd *evd = NULL;
 	int i, ret, ended = 0;
 
@@ -164,7 +194,7 @@ int kdapl_pool_end_batch(struct dat_fmr_pool *pool, struct kdapl_pool_fmr **pfs,
 	 */
 	for (i = 0; i < n; i++)
 		frs[i] = pfs[i]->lmr->fr;
-	ret = kdapl_frmr_end_batch(pfs[0]->ep, frs, n, &evd);
+	ret = kdapl_frmr_end_batch(ep, frs, n, &evd);
 	/* Its EP is gone, or going, or full. */
 	if (ret < 0 || hurry)
 		for (i = 0; i < n; i++)
@@ -175,6 +205,8 @@ int kdapl_pool_end_batch(struct dat_fmr_pool *pool, struct kdapl_pool_fmr **pfs,
 		pool->stats.batches++;
 	for (i = n - 1; i >= 0; i--)
 		ended += pool_batched_locked(pool, pfs[i], evd);
+	if (ended < n)
+		pool_full_locked(pool, ep);
 	spin_unlock_irq(&pool->lock);
 	if (evd)
 		kdapl_obj_put(&evd->obj);
@@ -183,7 +215,10 @@ int kdapl_pool_end_batch(struct dat_fmr_pool *pool, struct kdapl_pool_fmr **pfs,
 
 KDAPL_EXPORT_FOR_TEST(kdapl_pool_end_batch);
 
-/* Ends what was unmapped at @before; whether there was anything. */
+/*
+ * Ends what was unmapped at @before; whether any of that was possible. An EP that has
+ * no room does not keep the others from it.
+ */
 static bool pool_end_due(struct dat_fmr_pool *pool, ktime_t before, bool hurry)
 {
 	struct kdapl_pool_fmr *pfs[KDAPL_POOL_BATCH];
@@ -192,11 +227,9 @@ static bool pool_end_due(struct dat_fmr_pool *pool, ktime_t before, bool hurry)
 
 	lockdep_assert_held(&pool->work_lock);
 
-	while ((n = kdapl_pool_collect(pool, before, pfs)) > 0) {
-		any = true;
-		if (kdapl_pool_end_batch(pool, pfs, n, hurry) < n)
-			break;
-	}
+	pool->run++;
+	while ((n = kdapl_pool_collect(pool, before, pfs)) > 0)
+		any |= kdapl_pool_end_batch(pool, pfs, n, hurry) > 0;
 	return any;
 }
 
@@ -352,6 +385,7 @@ void kdapl_pool_work(struct work_struct *work)
 	all = pool->flush_all ||
 	      pool->num_dirty >= pool->param.dirty_watermark;
 	pool->flush_all = false;
+	pool->full = false;
 	spin_unlock_irq(&pool->lock);
 
 	now = ktime_get();
@@ -361,8 +395,8 @@ void kdapl_pool_work(struct work_struct *work)
 	any = pool_end_due(pool, before, false);
 	pool_settle(pool, false);
 	if (pool_bounded(pool))
-		pool_end_due(pool, ktime_sub_ms(ktime_get(), most - most / 4),
-			     true);
+		any |= pool_end_due(pool, ktime_sub_ms(ktime_get(),
+						       most - most / 4), true);
 	pool_fit(pool);
 	mutex_unlock(&pool->work_lock);
 	kdapl_ia_leave(ia);

@@ -142,11 +142,109 @@ static void kdapl_pool_batch_full(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kit_drain(t->mem->req), 4U);
 }
 
+/* What is dirty and finds no room does not keep a processor busy. */
+static void kdapl_pool_batch_full_waits(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 4);
+	unsigned long begin;
+	struct dat_fmr *fmr;
+	u32 key, run;
+
+	t->param.dirty_watermark = 1;
+	pool_create(t, t->mem->ep);
+	fmr = pool_map(t, 0);
+	key = fmr->rmr_context;
+	pool_fill_queue(t);
+	run = READ_ONCE(t->pool->run);
+	begin = jiffies;
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	msleep(200);
+	/* One a tick, and the first. */
+	run = READ_ONCE(t->pool->run) - run;
+	KUNIT_EXPECT_LE(test, (unsigned long)run, jiffies - begin + 2);
+	KUNIT_EXPECT_GE(test, run, 2U);
+	KUNIT_EXPECT_EQ(test, atomic_read(&t->flushed), 0);
+	KUNIT_EXPECT_TRUE(test, fake_mr_valid(key));
+	/* Room is found without another kick. */
+	KUNIT_EXPECT_EQ(test, kit_drain(t->mem->req), 4U);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!fake_mr_valid(key)));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(atomic_read(&t->flushed) == 1));
+}
+
+/* Nor does it keep the work from what is dirty on another EP. */
+static void kdapl_pool_batch_full_other(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 4);
+	struct dat_fmr *a, *b;
+	u32 key_a, key_b;
+
+	t->param.dirty_watermark = 1;
+	pool_create(t, NULL);
+	KUNIT_ASSERT_EQ(test, pool_map_at(t, t->mem->ep, 0, 1, POOL_VA, &a), 0);
+	KUNIT_ASSERT_EQ(test, pool_map_at(t, t->mem->pair.server, 1, 1,
+					  POOL_VA, &b), 0);
+	key_a = a->rmr_context;
+	key_b = b->rmr_context;
+	pool_fill_queue(t);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(a), 0);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(b), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!fake_mr_valid(key_b)));
+	KUNIT_EXPECT_TRUE(test, fake_mr_valid(key_a));
+	KUNIT_EXPECT_EQ(test, kit_drain(t->mem->req), 4U);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!fake_mr_valid(key_a)));
+}
+
+/* What is put back stands where it was: the oldest in front, whoever's it is. */
+static void kdapl_pool_batch_full_order(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 4);
+	struct kdapl_pool_fmr *pfs[KDAPL_POOL_BATCH], *pf;
+	struct dat_fmr *fmr[3];
+	ktime_t last = 0;
+	int i, n;
+
+	pool_create(t, NULL);
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, pool_map_at(t, i == 1 ?
+						  t->mem->pair.server :
+						  t->mem->ep, i, 1, POOL_VA,
+						  &fmr[i]), 0);
+	pool_fill_queue(t);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr[i]), 0);
+		usleep_range(100, 200);
+	}
+	mutex_lock(&t->pool->work_lock);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_collect(t->pool, ktime_get(), pfs), 2);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_end_batch(t->pool, pfs, 2, false), 0);
+	KUNIT_EXPECT_EQ(test, t->pool->num_dirty, 3);
+	list_for_each_entry(pf, &t->pool->dirty, node) {
+		KUNIT_EXPECT_TRUE(test, ktime_after(pf->unmapped, last));
+		last = pf->unmapped;
+	}
+	/* The same run asks the other EP, and then none. */
+	n = kdapl_pool_collect(t->pool, ktime_get(), pfs);
+	KUNIT_EXPECT_EQ(test, n, 1);
+	KUNIT_EXPECT_PTR_EQ(test, &pfs[0]->fmr, fmr[1]);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_end_batch(t->pool, pfs, n, false), 1);
+	n = kdapl_pool_collect(t->pool, ktime_get(), pfs);
+	KUNIT_EXPECT_EQ(test, n, 0);
+	if (n)
+		kdapl_pool_end_batch(t->pool, pfs, n, false);
+	mutex_unlock(&t->pool->work_lock);
+	KUNIT_EXPECT_EQ(test, kit_drain(t->mem->req), 4U);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_flush(t->pool), 0);
+	KUNIT_EXPECT_EQ(test, t->pool->num_clean, 4);
+}
+
 static struct kunit_case kdapl_pool_batch_cases[] = {
 	KUNIT_CASE(kdapl_pool_batch_ended),
 	KUNIT_CASE(kdapl_pool_batch_mapped),
 	KUNIT_CASE(kdapl_pool_batch_hurry),
 	KUNIT_CASE(kdapl_pool_batch_full),
+	KUNIT_CASE(kdapl_pool_batch_full_waits),
+	KUNIT_CASE(kdapl_pool_batch_full_other),
+	KUNIT_CASE(kdapl_pool_batch_full_order),
 	{}
 };
 
