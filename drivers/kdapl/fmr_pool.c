@@ -295,8 +295,9 @@ static bool pool_idle(struct dat_fmr_pool *pool)
  *
  * Context: process; sleeps; not from the pool's flush_function.
  * Return: 0; -EINVAL: NULL; -EBUSY: something is mapped, or a request of the pool is
- * under way: the registration of a mapping that the peer has invalidated, behind
- * requests that have not completed. The pool is as usable as before then.
+ * under way behind others that have not completed: the registration of a mapping that
+ * the peer has invalidated, or the invalidation of one that was taken from the device
+ * as its time was up. The pool is as usable as before then.
  */
 int dat_fmr_pool_destroy(struct dat_fmr_pool *pool)
 {

@@ -233,18 +233,24 @@ static bool pool_end_due(struct dat_fmr_pool *pool, ktime_t before, bool hurry)
 	return any;
 }
 
-/* Some of what was unmapped at @before is still dirty. */
-static bool pool_due(struct dat_fmr_pool *pool, ktime_t before)
+/*
+ * Some of what was unmapped at @before is on @list, and not out of reach. What was
+ * taken from the device is, also if its request never comes home.
+ */
+static bool pool_left(struct dat_fmr_pool *pool, const struct list_head *list,
+		      ktime_t before)
 {
 	struct kdapl_pool_fmr *pf;
-	bool due;
+	bool left = false;
 
 	spin_lock_irq(&pool->lock);
-	pf = list_first_entry_or_null(&pool->dirty, struct kdapl_pool_fmr,
-				      node);
-	due = pf && !ktime_after(pf->unmapped, before);
+	list_for_each_entry(pf, list, node) {
+		left = pf->unmapped && !ktime_after(pf->unmapped, before);
+		if (left)
+			break;
+	}
 	spin_unlock_irq(&pool->lock);
-	return due;
+	return left;
 }
 
 /* The first of those that have been exposed for too long, or NULL. */
@@ -290,13 +296,12 @@ static void pool_enforce(struct dat_fmr_pool *pool)
 }
 
 /* The EVD of one that is on its way, each in turn; with a reference, or NULL. */
-static struct dat_evd *pool_ending_evd(struct dat_fmr_pool *pool, bool *any)
+static struct dat_evd *pool_ending_evd(struct dat_fmr_pool *pool)
 {
 	struct dat_evd *evd = NULL;
 
 	spin_lock_irq(&pool->lock);
-	*any = !list_empty(&pool->ending);
-	if (*any) {
+	if (!list_empty(&pool->ending)) {
 		evd = list_first_entry(&pool->ending, struct kdapl_pool_fmr,
 				       node)->evd;
 		if (evd)
@@ -307,28 +312,49 @@ static struct dat_evd *pool_ending_evd(struct dat_fmr_pool *pool, bool *any)
 	return evd;
 }
 
-/* Fetches completions until all are home: their consumer need not dequeue. */
-static int pool_settle(struct dat_fmr_pool *pool, bool patient)
+/* What the bound wants ended now, whatever else is waited for; whether any was. */
+static bool pool_end_bound(struct dat_fmr_pool *pool)
+{
+	u32 most = pool->param.max_exposure_ms;
+	ktime_t now = ktime_get();
+	bool any = false;
+
+	/* With 0 the unmap itself sees to it. */
+	if (!pool_bounded(pool) || !most)
+		return false;
+	if (!pool->full || time_after_eq(jiffies, pool->retry_at))
+		any = pool_end_due(pool, ktime_sub_ms(now, most / 2), false);
+	any |= pool_end_due(pool, ktime_sub_ms(now, most - most / 4), true);
+	pool_enforce(pool);
+	return any;
+}
+
+/*
+ * Fetches completions, as their consumer need not dequeue, until what was unmapped at
+ * @before is out of reach: 0. -EAGAIN: it takes longer than anybody else should wait
+ * for @work_lock. A request that is stuck must not suspend the bound of others, so
+ * that is kept meanwhile; @any is set if it had something ended.
+ */
+static int pool_settle(struct dat_fmr_pool *pool, ktime_t before, bool *any)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(POOL_PATIENCE_MS);
 	struct dat_evd *evd;
-	bool any;
 
 	lockdep_assert_held(&pool->work_lock);
 
 	for (;;) {
-		evd = pool_ending_evd(pool, &any);
-		if (!any)
-			return 0;
+		evd = pool_ending_evd(pool);
 		if (evd) {
 			kdapl_cq_drain(evd);
 			kdapl_obj_put(&evd->obj);
 		}
-		pool_enforce(pool);
+		*any |= pool_end_bound(pool);
+		if (!pool_left(pool, &pool->ending, before))
+			return 0;
 		if (kdapl_ia_removing(pool->obj.ia))
 			return -ENODEV;
-		if (!patient && time_after(jiffies, end))
-			return -ETIMEDOUT;
+		if (time_after(jiffies, end))
+			return -EAGAIN;
 		usleep_range(20, 100);
 	}
 }
@@ -393,10 +419,7 @@ void kdapl_pool_work(struct work_struct *work)
 	if (!all)
 		before = pool_bounded(pool) ? ktime_sub_ms(now, most / 2) : 0;
 	any = pool_end_due(pool, before, false);
-	pool_settle(pool, false);
-	if (pool_bounded(pool))
-		any |= pool_end_due(pool, ktime_sub_ms(ktime_get(),
-						       most - most / 4), true);
+	pool_settle(pool, ktime_get(), &any);
 	pool_fit(pool);
 	mutex_unlock(&pool->work_lock);
 	kdapl_ia_leave(ia);
@@ -411,26 +434,29 @@ int kdapl_pool_flush(struct dat_fmr_pool *pool)
 	struct dat_ia *ia = pool->obj.ia;
 	unsigned long end = jiffies + msecs_to_jiffies(POOL_PATIENCE_MS);
 	ktime_t before = ktime_get();
-	bool any = false, hurry = false;
+	bool any = false, hurry = false, left;
 	int ret;
 
 	ret = kdapl_ia_enter(ia);
 	if (ret)
 		return ret;
-	mutex_lock(&pool->work_lock);
 	/*
 	 * Some may find no room at first, and none for ever if it is the caller
-	 * who should dequeue.
+	 * who should dequeue. The work has its turn between two rounds, and may post
+	 * what is ours: so what is left on both lists is asked under its lock.
 	 */
 	for (;;) {
+		mutex_lock(&pool->work_lock);
 		any |= pool_end_due(pool, before, hurry);
-		ret = pool_settle(pool, true);
-		if (ret || !pool_due(pool, before))
+		ret = pool_settle(pool, before, &any);
+		left = ret == -EAGAIN || (!ret && pool_left(pool, &pool->dirty,
+							    before));
+		mutex_unlock(&pool->work_lock);
+		if (!left)
 			break;
 		hurry = time_after(jiffies, end);
 		usleep_range(100, 200);
 	}
-	mutex_unlock(&pool->work_lock);
 	kdapl_ia_leave(ia);
 
 	if (any)

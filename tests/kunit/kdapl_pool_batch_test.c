@@ -2,6 +2,7 @@
 /* The batches in which a pool ends what was unmapped: who is faster, and no room. */
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/workqueue.h>
 
 #include "pool_kit.h"
 
@@ -237,6 +238,132 @@ static void kdapl_pool_batch_full_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, t->pool->num_clean, 4);
 }
 
+/* A flush in a thread of its own. */
+struct pool_flusher {
+	struct work_struct work;
+	struct dat_fmr_pool *pool;
+	int ret;
+	bool done;
+};
+
+static void pool_flusher_work(struct work_struct *work)
+{
+	struct pool_flusher *flusher = container_of(work, struct pool_flusher,
+						    work);
+
+	flusher->ret = dat_fmr_pool_flush(flusher->pool);
+	WRITE_ONCE(flusher->done, true);
+}
+
+/* The flush waits for an invalidation that the client's queue does not get to. */
+static struct pool_flusher *pool_flush_stuck(struct pool_test *t,
+					     struct dat_fmr *fmr)
+{
+	struct kunit *test = t->mem->test;
+	struct pool_flusher *flusher;
+
+	flusher = kunit_kzalloc(test, sizeof(*flusher), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, flusher);
+	INIT_WORK(&flusher->work, pool_flusher_work);
+	flusher->pool = t->pool;
+	fake_script.manual_reg = true;
+	KUNIT_ASSERT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	schedule_work(&flusher->work);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(fake_qp_posted(t->mem->qp, true) == 1));
+	/* Others get to theirs. */
+	fake_script.manual_reg = false;
+	return flusher;
+}
+
+static void pool_flush_ends(struct pool_test *t, struct pool_flusher *flusher)
+{
+	flush_work(&flusher->work);
+	KUNIT_EXPECT_TRUE(t->mem->test, flusher->done);
+	KUNIT_EXPECT_EQ(t->mem->test, flusher->ret, 0);
+}
+
+/* A flush that is stuck on one EP does not suspend the bound of another. */
+static void kdapl_pool_batch_stuck_bound(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 4);
+	struct pool_flusher *flusher;
+	struct dat_fmr *a, *b;
+	u32 key_a, key_b;
+
+	t->param.max_exposure_ms = 200;
+	pool_create(t, NULL);
+	KUNIT_ASSERT_EQ(test, pool_map_at(t, t->mem->ep, 0, 1, POOL_VA, &a), 0);
+	KUNIT_ASSERT_EQ(test, pool_map_at(t, t->mem->pair.server, 1, 1,
+					  POOL_VA, &b), 0);
+	key_a = a->rmr_context;
+	key_b = b->rmr_context;
+	pool_home(t);
+	flusher = pool_flush_stuck(t, a);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(b), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!fake_mr_valid(key_b)));
+	/* Taken from the device: it is out of reach, and the flush is through. */
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!fake_mr_valid(key_a)));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(flusher->done)));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(t->pool->stats.ended == 2));
+	KUNIT_EXPECT_EQ(test, t->pool->stats.forced, 1ULL);
+	KUNIT_EXPECT_EQ(test, fake_qp_complete(t->mem->qp, true, 1,
+					       IB_WC_SUCCESS), 1U);
+	pool_flush_ends(t, flusher);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(t->pool->num_clean) == 4));
+}
+
+/* Nor the watermark, where there is no bound and the flush has to wait. */
+static void kdapl_pool_batch_stuck_watermark(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 4);
+	struct pool_flusher *flusher;
+	struct dat_fmr *fmr[3];
+	u32 key[3];
+	int i;
+
+	t->param.dirty_watermark = 2;
+	pool_create(t, NULL);
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_EQ(test, pool_map_at(t, i ? t->mem->pair.server :
+						  t->mem->ep, i, 1, POOL_VA,
+						  &fmr[i]), 0);
+		key[i] = fmr[i]->rmr_context;
+	}
+	pool_home(t);
+	flusher = pool_flush_stuck(t, fmr[0]);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr[1]), 0);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr[2]), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!fake_mr_valid(key[1])));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(!fake_mr_valid(key[2])));
+	KUNIT_EXPECT_TRUE(test, fake_mr_valid(key[0]));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(flusher->done));
+	KUNIT_EXPECT_EQ(test, fake_qp_complete(t->mem->qp, true, 1,
+					       IB_WC_SUCCESS), 1U);
+	pool_flush_ends(t, flusher);
+	KUNIT_EXPECT_FALSE(test, fake_mr_valid(key[0]));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(t->pool->num_clean) == 4));
+}
+
+/* What was taken away and is not home: refused, and the pool lives on. */
+static void kdapl_pool_batch_stuck_destroy(struct kunit *test)
+{
+	struct pool_test *t = pool_prepare(test, 4);
+	struct dat_fmr *fmr;
+
+	t->param.max_exposure_ms = 50;
+	pool_create(t, t->mem->ep);
+	fmr = pool_map(t, 0);
+	pool_home(t);
+	fake_script.manual_reg = true;
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr), 0);
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_destroy(t->pool), -EBUSY);
+	KUNIT_EXPECT_EQ(test, t->pool->stats.forced, 1ULL);
+	fake_qp_complete(t->mem->qp, true, 1, IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(t->pool->num_clean) == 4));
+	KUNIT_EXPECT_EQ(test, dat_fmr_pool_destroy(t->pool), 0);
+	KUNIT_EXPECT_EQ(test, fake_hca_live(FAKE_MR), 0);
+}
+
 static struct kunit_case kdapl_pool_batch_cases[] = {
 	KUNIT_CASE(kdapl_pool_batch_ended),
 	KUNIT_CASE(kdapl_pool_batch_mapped),
@@ -245,6 +372,9 @@ static struct kunit_case kdapl_pool_batch_cases[] = {
 	KUNIT_CASE(kdapl_pool_batch_full_waits),
 	KUNIT_CASE(kdapl_pool_batch_full_other),
 	KUNIT_CASE(kdapl_pool_batch_full_order),
+	KUNIT_CASE(kdapl_pool_batch_stuck_bound),
+	KUNIT_CASE(kdapl_pool_batch_stuck_watermark),
+	KUNIT_CASE(kdapl_pool_batch_stuck_destroy),
 	{}
 };
 
