@@ -25,7 +25,7 @@ static void kdapl_pool_faults_bound_enforced(struct kunit *test)
 	/* Not by an end of its request: there is none. Two ticks are the pool's margin. */
 	KUNIT_EXPECT_GE(test, ktime_ms_delta(ktime_get(), begin),
 			200LL - 2 * jiffies_to_msecs(1));
-	KUNIT_EXPECT_LE(test, ktime_ms_delta(ktime_get(), begin), 2000LL);
+	KUNIT_EXPECT_LE(test, ktime_ms_delta(ktime_get(), begin), 20000LL);
 	KUNIT_EXPECT_TRUE(test, KIT_WAIT(t->pool->stats.forced == 1));
 	KUNIT_EXPECT_EQ(test, t->pool->num_clean, 3);
 	/* It comes home at last, and its MR is another one. */

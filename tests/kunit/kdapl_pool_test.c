@@ -118,7 +118,7 @@ static void kdapl_pool_watermark(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, wr.rkey, key[i]);
 		KUNIT_EXPECT_EQ(test, !!(wr.flags & IB_SEND_SIGNALED), i == 2);
 	}
-	KUNIT_EXPECT_EQ(test, t->pool->stats.batches, 1ULL);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(t->pool->stats.batches) == 1));
 	/* On its way it cannot be revived. */
 	fmr[0] = pool_map(t, 0);
 	KUNIT_EXPECT_NE(test, fmr[0]->rmr_context, key[0]);
@@ -188,7 +188,8 @@ static void kdapl_pool_bound(struct kunit *test)
 	struct dat_fmr *fmr;
 	u32 key, i, sum = 0;
 
-	t->param.max_exposure_ms = 200;
+	/* A machine may stand still for the other half. */
+	t->param.max_exposure_ms = 4000;
 	pool_create(t, t->mem->ep);
 	fmr = pool_map(t, 0);
 	key = fmr->rmr_context;
@@ -201,8 +202,8 @@ static void kdapl_pool_bound(struct kunit *test)
 	for (i = 0; i < KDAPL_POOL_BUCKETS; i++)
 		sum += t->pool->stats.exposure[i];
 	KUNIT_EXPECT_EQ(test, sum, 1U);
-	/* Not before half of the time: below 64 ms there is nothing. */
-	for (i = 0; i < 7; i++)
+	/* Not before half of the time: below 1,024 ms there is nothing. */
+	for (i = 0; i < 11; i++)
 		KUNIT_EXPECT_EQ(test, t->pool->stats.exposure[i], 0ULL);
 }
 
