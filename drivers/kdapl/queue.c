@@ -185,6 +185,7 @@ void kdapl_queue_flush_held(struct kdapl_queue *queue)
 {
 	queue_flush(queue, false);
 }
+
 KDAPL_EXPORT_FOR_TEST(kdapl_queue_flush_held);
 
 /* A context that holds no credit; NULL: all are with the provider. */
