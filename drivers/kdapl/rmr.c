@@ -6,8 +6,9 @@
  * instead, and a bind registers one of them over the pages of the LMR, which are
  * mapped already. If the other is still bound it is invalidated by a request in
  * front of that, in one chain, so that the old key is dead when the bind has
- * completed, and never are both good. Two, because the page list of an MR must not
- * change while the peer may use it.
+ * completed, and never are both good, unless that request or an unbind was flushed:
+ * then the old key is good until its MR was replaced, which is begun at once. Two,
+ * because the page list of an MR must not change while the peer may use it.
  */
 #include "rmr.h"
 
