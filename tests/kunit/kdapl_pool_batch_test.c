@@ -76,11 +76,9 @@ static void pool_batch_mapped(struct kunit *test, bool hurry)
 	u32 key;
 
 	pool_create(t, NULL);
-	KUNIT_ASSERT_EQ(test, pool_map_at(t, t->mem->ep, 0, 1, POOL_VA, &fmr),
-			0);
+	fmr = pool_map_on(t, t->mem->ep, 0);
 	pool_batch_loses(t, fmr, pfs);
-	KUNIT_ASSERT_EQ(test, pool_map_at(t, t->mem->pair.server, 1, 1,
-					  POOL_VA, &fmr), 0);
+	fmr = pool_map_on(t, t->mem->pair.server, 1);
 	key = fmr->rmr_context;
 	KUNIT_EXPECT_TRUE(test, fake_mr_valid(key));
 	pool_batch_ends(t, pfs, hurry);
@@ -181,9 +179,8 @@ static void kdapl_pool_batch_full_other(struct kunit *test)
 
 	t->param.dirty_watermark = 1;
 	pool_create(t, NULL);
-	KUNIT_ASSERT_EQ(test, pool_map_at(t, t->mem->ep, 0, 1, POOL_VA, &a), 0);
-	KUNIT_ASSERT_EQ(test, pool_map_at(t, t->mem->pair.server, 1, 1,
-					  POOL_VA, &b), 0);
+	a = pool_map_on(t, t->mem->ep, 0);
+	b = pool_map_on(t, t->mem->pair.server, 1);
 	key_a = a->rmr_context;
 	key_b = b->rmr_context;
 	pool_fill_queue(t);
@@ -206,10 +203,8 @@ static void kdapl_pool_batch_full_order(struct kunit *test)
 
 	pool_create(t, NULL);
 	for (i = 0; i < 3; i++)
-		KUNIT_ASSERT_EQ(test, pool_map_at(t, i == 1 ?
-						  t->mem->pair.server :
-						  t->mem->ep, i, 1, POOL_VA,
-						  &fmr[i]), 0);
+		fmr[i] = pool_map_on(t, i == 1 ? t->mem->pair.server :
+						 t->mem->ep, i);
 	pool_fill_queue(t);
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_EQ(test, dat_fmr_pool_unmap(fmr[i]), 0);
@@ -292,9 +287,8 @@ static void kdapl_pool_batch_stuck_bound(struct kunit *test)
 
 	t->param.max_exposure_ms = 200;
 	pool_create(t, NULL);
-	KUNIT_ASSERT_EQ(test, pool_map_at(t, t->mem->ep, 0, 1, POOL_VA, &a), 0);
-	KUNIT_ASSERT_EQ(test, pool_map_at(t, t->mem->pair.server, 1, 1,
-					  POOL_VA, &b), 0);
+	a = pool_map_on(t, t->mem->ep, 0);
+	b = pool_map_on(t, t->mem->pair.server, 1);
 	key_a = a->rmr_context;
 	key_b = b->rmr_context;
 	pool_home(t);
@@ -324,9 +318,8 @@ static void kdapl_pool_batch_stuck_watermark(struct kunit *test)
 	t->param.dirty_watermark = 2;
 	pool_create(t, NULL);
 	for (i = 0; i < 3; i++) {
-		KUNIT_ASSERT_EQ(test, pool_map_at(t, i ? t->mem->pair.server :
-						  t->mem->ep, i, 1, POOL_VA,
-						  &fmr[i]), 0);
+		fmr[i] = pool_map_on(t, i ? t->mem->pair.server : t->mem->ep,
+				     i);
 		key[i] = fmr[i]->rmr_context;
 	}
 	pool_home(t);

@@ -71,13 +71,19 @@ int pool_map_at(struct pool_test *t, struct dat_ep *ep, int first,
 }
 EXPORT_SYMBOL_GPL(pool_map_at);
 
-struct dat_fmr *pool_map(struct pool_test *t, int first)
+struct dat_fmr *pool_map_on(struct pool_test *t, struct dat_ep *ep, int first)
 {
 	struct dat_fmr *fmr = NULL;
 
 	KUNIT_ASSERT_EQ(t->mem->test,
-			pool_map_at(t, NULL, first, 1, POOL_VA, &fmr), 0);
+			pool_map_at(t, ep, first, 1, POOL_VA, &fmr), 0);
 	return fmr;
+}
+EXPORT_SYMBOL_GPL(pool_map_on);
+
+struct dat_fmr *pool_map(struct pool_test *t, int first)
+{
+	return pool_map_on(t, NULL, first);
 }
 EXPORT_SYMBOL_GPL(pool_map);
 

@@ -30,6 +30,8 @@ int pool_map_at(struct pool_test *t, struct dat_ep *ep, int first, int num,
 		u64 va, struct dat_fmr **fmr);
 /* One page at POOL_VA, which has to succeed. */
 struct dat_fmr *pool_map(struct pool_test *t, int first);
+/* The same on an EP, for a pool of a zone. */
+struct dat_fmr *pool_map_on(struct pool_test *t, struct dat_ep *ep, int first);
 /* All registrations that were posted are home. */
 void pool_home(struct pool_test *t);
 unsigned int pool_posts(struct pool_test *t);
