@@ -7,6 +7,7 @@
 # loaded. Every other scenario relies on this.
 
 . /lib/kdapl/lib.sh
+. /scenarios/rping.sh
 
 check "kdapl is loaded" test -d /sys/module/kdapl
 check "$DEV0 exists" test -e "/sys/class/infiniband/$DEV0"
@@ -21,6 +22,6 @@ check "packets crossed the wire" test $((after - before)) -ge 4
 
 rping -s -a $IP1 -C 3 -S 64 &
 server=$!
-need wait_until "rdma resource show cm_id | grep -q 'LISTEN.*:7174\>'" 20
+need listening 7174
 check "user-space rping over $TRANSPORT" rping -c -a $IP1 -I $IP0 -C 3 -S 64 -v
 wait $server
