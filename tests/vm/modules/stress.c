@@ -195,20 +195,26 @@ static bool met_all(struct stress *s)
 	       atomic64_read(&s->count[STRESS_ORPHAN]);
 }
 
+/* What a fault of our own must be counted as. */
+static int fault_counted(struct stress *s)
+{
+	switch (s->fault) {
+	case STRESS_FAULT_LEAK:
+		return atomic_read(&s->leaked);
+	case STRESS_FAULT_STUCK:
+		return atomic_read(&s->stuck);
+	default:
+		return atomic_read(&s->lost);
+	}
+}
+
 static bool over(struct stress *s, unsigned long end, unsigned long limit)
 {
-	/*
-	 * A fault of our own has done its work when it is counted. What is late then
-	 * need not be stuck: such a run is told to be impatient.
-	 */
-	if (s->fault != STRESS_FAULT_NONE && s->fault != STRESS_FAULT_STUCK)
-		return time_after(jiffies, end) ||
-		       atomic_read(s->fault == STRESS_FAULT_LEAK ? &s->leaked :
-								   &s->lost);
+	/* Such a run is told to be impatient: what is late need not be stuck. */
+	if (s->fault != STRESS_FAULT_NONE)
+		return fault_counted(s) || time_after(jiffies, end);
 	if (atomic_read(&s->stuck))
 		return true;
-	if (s->fault != STRESS_FAULT_NONE)
-		return time_after(jiffies, end);
 	/* A slow machine gets the time that it needs. */
 	if (time_after(jiffies, limit))
 		return true;

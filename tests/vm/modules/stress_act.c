@@ -239,10 +239,20 @@ static bool act_serve(struct stress_worker *w, int dev)
 	return any;
 }
 
+static int nap_enable(struct stress_evd *evd)
+{
+	struct dat_upcall_object upcall = {
+		.upcall_func = stress_upcall,
+		.instance_data = evd,
+	};
+
+	return dat_evd_modify_upcall(evd->evd, DAT_UPCALL_NOTIFY, &upcall,
+				     DAT_UPCALL_INVOC_NEW);
+}
+
 /* All EVDs armed, none with an event: whether one may sleep now. */
 static bool nap_arm(struct stress_worker *w, bool *owed)
 {
-	struct dat_upcall_object upcall = { .upcall_func = stress_upcall };
 	struct stress_end *end;
 	struct stress_evd *evd;
 	int dev, i;
@@ -252,11 +262,8 @@ static bool nap_arm(struct stress_worker *w, bool *owed)
 		end = w->end[dev];
 		for (i = 0; end && i < EVDS; i++) {
 			evd = &end->evd[i];
-			upcall.instance_data = evd;
 			WRITE_ONCE(evd->notified, false);
-			if (dat_evd_modify_upcall(evd->evd, DAT_UPCALL_NOTIFY,
-						  &upcall,
-						  DAT_UPCALL_INVOC_NEW))
+			if (nap_enable(evd))
 				return false;
 		}
 		for (i = 0; end && i < STRESS_CONNS; i++)
@@ -283,7 +290,6 @@ static bool nap_over(struct stress_worker *w)
  */
 static void nap_check(struct stress_worker *w)
 {
-	struct dat_upcall_object upcall = { .upcall_func = stress_upcall };
 	struct stress *s = w->s;
 	struct stress_evd *evd;
 	int dev, i;
@@ -291,10 +297,7 @@ static void nap_check(struct stress_worker *w)
 	for (dev = 0; dev < 2; dev++)
 		for (i = 0; w->end[dev] && i < EVDS; i++) {
 			evd = &w->end[dev]->evd[i];
-			upcall.instance_data = evd;
-			if (dat_evd_modify_upcall(evd->evd, DAT_UPCALL_NOTIFY,
-						  &upcall,
-						  DAT_UPCALL_INVOC_NEW) != -EBUSY)
+			if (nap_enable(evd) != -EBUSY)
 				continue;
 			wait_event_timeout(w->wait, READ_ONCE(evd->notified),
 					   msecs_to_jiffies(ACT_LATE_MS));
