@@ -308,27 +308,84 @@ static noinline void cq_late_locked(struct dat_evd *evd,
 }
 
 /*
- * In front of a request that has failed, and with it the QP; or of a receive, and
- * these do not wait for each other. Mostly all of them are done. Not so on siw of
- * 6.1: what is posted while its QP is on the way to the error state (the state is
- * set, its lock still held) is flushed at once, in front of what is queued. Whoever
- * is owed a completion and has none is among these: nothing more is executed, so all
- * of them are flushed now, in order, and their own completions come too late.
+ * Whether the failure of @wr leaves open what became of the suppressed requests in
+ * front of it. Elsewhere each of them would have completed first, had it not
+ * succeeded. siw of 6.1 flushes what is posted while its QP is on the way to the
+ * error state in front of what is queued. But for a request that was posted when
+ * the way was known to be over: what is in front of that has completed.
  */
-static noinline void cq_overtaken_locked(struct dat_evd *evd,
-					 struct kdapl_queue *queue, u32 done)
+static bool cq_unproven(const struct kdapl_queue *queue,
+			const struct kdapl_wr *wr, enum ib_wc_status status)
 {
-	u32 i;
+	return status == IB_WC_WR_FLUSH_ERR && queue->ep->obj.ia->iwarp &&
+	       !(wr->flags & KDAPL_WR_SETTLED);
+}
 
-	for (i = queue->tail; i != done; i++)
-		if (cq_owed(&queue->wr[i & queue->mask]))
-			break;
-	if (i == done) {
+/*
+ * In front of a request that has failed, and with it the QP; or of one behind such a
+ * one; or of a receive, and these do not wait for each other. Mostly all of them are
+ * done. Not so on siw of 6.1: what is posted while its QP is on the way to the error
+ * state (the state is set, its lock still held) is flushed at once, in front of what
+ * is queued. Whoever is owed a completion and has none is among these: nothing more
+ * is executed, so all of them are flushed now, in order, and their own completions
+ * come too late.
+ */
+static void cq_overtaken_locked(struct dat_evd *evd, struct kdapl_queue *queue,
+				const struct kdapl_wr *wr,
+				enum ib_wc_status status)
+{
+	bool flush = (queue->request && queue->ep->req_failed) ||
+		     cq_unproven(queue, wr, status);
+	u32 i, done = wr->pos;
+
+	for (i = queue->tail; i != done && !flush; i++)
+		flush = cq_owed(&queue->wr[i & queue->mask]);
+	if (!flush)
 		cq_reclaim_locked(evd, queue, done);
-		return;
-	}
 	while (queue->tail != done)
 		cq_flush_one_locked(evd, queue);
+}
+
+/*
+ * One that has failed; or something in front of it has, or waits for its turn; or the
+ * EP's close wants to hear of it.
+ *
+ * Behind a failure no request succeeds, whatever the provider says: siw of 6.1 sends
+ * on while the answer to a read fails. But for an internal registration, which must
+ * be known to be with the device to be taken from it.
+ */
+static noinline void cq_odd_locked(struct dat_evd *evd, struct kdapl_queue *queue,
+				   struct kdapl_wr *wr, const struct ib_wc *wc)
+{
+	static const struct ib_wc flushed = { .status = IB_WC_WR_FLUSH_ERR };
+	/* The context is a poster's again as soon as it is done with. */
+	u16 flags = wr->flags;
+	struct dat_ep *ep = queue->ep;
+
+	if (queue->request && ep->req_failed && wc->status == IB_WC_SUCCESS &&
+	    !(flags & KDAPL_WR_INTERNAL))
+		wc = &flushed;
+
+	if (wc->status != IB_WC_SUCCESS || !queue->request || ep->req_failed) {
+		cq_overtaken_locked(evd, queue, wr, wc->status);
+	} else if (!cq_reclaim_locked(evd, queue, wr->pos)) {
+		cq_early_locked(queue, wr);
+		return;
+	}
+
+	trace_kdapl_dto_complete(ep->obj.id, wr->op, wc->status);
+	cq_one_locked(evd, queue, wr, wc);
+	if (queue->early)
+		cq_late_locked(evd, queue, wc->status);
+
+	if (wc->status != IB_WC_SUCCESS) {
+		/* What no QP has seen says nothing of one. */
+		if (queue->request && !(flags & KDAPL_WR_HELD))
+			WRITE_ONCE(ep->req_failed, 1);
+		kdapl_ep_completion_error(ep, wc->status);
+	} else if (kdapl_ep_closing(ep)) {
+		kdapl_ep_kick(ep, KDAPL_EP_TODO_PROGRESS);
+	}
 }
 
 /**
@@ -342,7 +399,6 @@ void kdapl_cq_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 {
 	struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
 	struct kdapl_queue *queue = wr->queue;
-	struct dat_ep *ep = queue->ep;
 	u32 ahead;
 
 	lockdep_assert_held(&evd->lock);
@@ -362,21 +418,18 @@ void kdapl_cq_complete_locked(struct dat_evd *evd, const struct ib_wc *wc)
 			kdapl_ring_overflow_locked(evd);
 		return;
 	}
-	if (ahead && unlikely(wc->status != IB_WC_SUCCESS || !queue->request)) {
-		cq_overtaken_locked(evd, queue, wr->pos);
+	if (unlikely((u32)wc->status | queue->early |
+		     READ_ONCE(queue->ep->irregular))) {
+		cq_odd_locked(evd, queue, wr, wc);
+		return;
+	}
+	if (ahead && unlikely(!queue->request)) {
+		cq_overtaken_locked(evd, queue, wr, IB_WC_SUCCESS);
 	} else if (ahead && unlikely(!cq_reclaim_locked(evd, queue, wr->pos))) {
 		cq_early_locked(queue, wr);
 		return;
 	}
 
-	trace_kdapl_dto_complete(ep->obj.id, wr->op, wc->status);
-
+	trace_kdapl_dto_complete(queue->ep->obj.id, wr->op, IB_WC_SUCCESS);
 	cq_one_locked(evd, queue, wr, wc);
-	if (unlikely(queue->early))
-		cq_late_locked(evd, queue, wc->status);
-
-	if (unlikely(wc->status != IB_WC_SUCCESS))
-		kdapl_ep_completion_error(ep, wc->status);
-	else if (unlikely(kdapl_ep_closing(ep)))
-		kdapl_ep_kick(ep, KDAPL_EP_TODO_PROGRESS);
 }

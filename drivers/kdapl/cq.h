@@ -39,7 +39,8 @@ static __always_inline u32 kdapl_cq_fetch_locked(struct dat_evd *evd)
 
 /*
  * What most completions are: the success of the oldest request of its queue, posted
- * with no flags but @flags, of an EP whose close waits for nothing.
+ * with no flags but @flags, of an EP whose close waits for nothing, and of which
+ * no request has failed.
  */
 static __always_inline bool kdapl_cq_plain(const struct ib_wc *wc, u16 flags)
 {
@@ -48,7 +49,7 @@ static __always_inline bool kdapl_cq_plain(const struct ib_wc *wc, u16 flags)
 
 	if (unlikely(wr->flags & (u16)~flags || wr->pos != queue->tail))
 		return false;
-	return likely(!((u32)wc->status | (u32)READ_ONCE(queue->ep->phase)));
+	return likely(!((u32)wc->status | READ_ONCE(queue->ep->irregular)));
 }
 
 /* Whether a fetched completion is going to make an event. */

@@ -56,7 +56,7 @@ static __always_inline u32 dequeue_mem_locked(const struct ib_wc *wc,
 
 	if (unlikely(wr->flags & (u16)~(KDAPL_WR_UNSIGNALLED | KDAPL_WR_MEM |
 					KDAPL_WR_INV) ||
-		     (u32)wc->status | (u32)READ_ONCE(queue->ep->phase)))
+		     (u32)wc->status | READ_ONCE(queue->ep->irregular)))
 		return 0;
 	if (wr->pos != queue->tail) {
 		first = &queue->wr[queue->tail & queue->mask];

@@ -152,7 +152,17 @@ struct dat_ep {
 	struct ib_qp *qp;		/* posts read it behind an open gate */
 	bool qp_past_init;
 	bool qp_error;			/* moved to error by kdapl */
-	enum kdapl_close_phase phase;
+	union {
+		struct {
+			enum kdapl_close_phase phase;
+			/*
+			 * 1: a request has failed, and no other one of this QP
+			 * succeeds. Under the lock of the request EVD.
+			 */
+			u32 req_failed;
+		};
+		u64 irregular;		/* both at once, mostly 0 */
+	};
 	unsigned long phase_deadline;
 	unsigned int poll_ms;
 	u32 hold_head;			/* req.head when the gate went to HOLD */

@@ -64,7 +64,7 @@ u32 kdapl_flush_move_gate(struct kdapl_queue *queue,
 void kdapl_flush_mark(struct dat_ep *ep)
 {
 	if (READ_ONCE(ep->req.suppressed))
-		kdapl_queue_post_marker(&ep->req);
+		kdapl_queue_post_marker(&ep->req, ep->qp_error);
 }
 
 /**

@@ -169,6 +169,9 @@ static void queue_flush(struct kdapl_queue *queue, bool all)
 			wc.wr_id = (uintptr_t)wr;
 			kdapl_cq_complete_locked(evd, &wc);
 		}
+		/* Nothing is left of that QP; what follows is another one's. */
+		if (all && queue->request && queue->tail == head)
+			WRITE_ONCE(queue->ep->req_failed, 0);
 		trigger = evd->notifying != notifying;
 		spin_unlock_irqrestore(&evd->lock, flags);
 		if (trigger)
@@ -190,7 +193,7 @@ KDAPL_EXPORT_FOR_TEST(kdapl_queue_flush_held);
 
 /* A context that holds no credit; NULL: all are with the provider. */
 static struct kdapl_wr *queue_internal_locked(struct kdapl_queue *queue, u8 op,
-					      void *cookie)
+					      void *cookie, u16 flags)
 {
 	struct kdapl_wr *wr;
 
@@ -200,7 +203,7 @@ static struct kdapl_wr *queue_internal_locked(struct kdapl_queue *queue, u8 op,
 	wr->cookie.as_ptr = cookie;
 	wr->len = 0;
 	wr->op = op;
-	wr->flags = KDAPL_WR_INTERNAL;
+	wr->flags = KDAPL_WR_INTERNAL | flags;
 	kdapl_queue_publish_locked(queue, wr);
 	return wr;
 }
@@ -229,23 +232,29 @@ static int queue_post_empty_locked(struct kdapl_queue *queue, struct kdapl_wr *w
 	return ret;
 }
 
-int kdapl_queue_post_marker_locked(struct kdapl_queue *queue)
+static int queue_post_marker_locked(struct kdapl_queue *queue, bool settled)
 {
 	struct kdapl_wr *wr;
 
 	lockdep_assert_held(&queue->post_lock);
 
-	wr = queue_internal_locked(queue, KDAPL_OP_MARKER, NULL);
+	wr = queue_internal_locked(queue, KDAPL_OP_MARKER, NULL,
+				   settled ? KDAPL_WR_SETTLED : 0);
 	return wr ? queue_post_empty_locked(queue, wr) : -ENOSPC;
 }
 
-int kdapl_queue_post_marker(struct kdapl_queue *queue)
+int kdapl_queue_post_marker_locked(struct kdapl_queue *queue)
+{
+	return queue_post_marker_locked(queue, false);
+}
+
+int kdapl_queue_post_marker(struct kdapl_queue *queue, bool settled)
 {
 	unsigned long flags;
 	int ret;
 
 	spin_lock_irqsave(&queue->post_lock, flags);
-	ret = kdapl_queue_post_marker_locked(queue);
+	ret = queue_post_marker_locked(queue, settled);
 	spin_unlock_irqrestore(&queue->post_lock, flags);
 	return ret;
 }
@@ -292,7 +301,7 @@ int kdapl_queue_post_reg(struct kdapl_queue *queue, struct dat_lmr *lmr, u32 key
 	int ret = -ENOSPC;
 
 	spin_lock_irqsave(&queue->post_lock, flags);
-	wr = queue_internal_locked(queue, KDAPL_OP_REG, lmr);
+	wr = queue_internal_locked(queue, KDAPL_OP_REG, lmr, 0);
 	if (!wr)
 		goto out_unlock;
 

@@ -42,6 +42,8 @@ enum kdapl_wr_flags {
 	KDAPL_WR_EARLY = 0x800,
 	/* Such a one in front: its completion takes the long way. */
 	KDAPL_WR_AWAITED = 0x1000,
+	/* INTERNAL, posted when the QP was in error, and what is in front flushed. */
+	KDAPL_WR_SETTLED = 0x2000,
 };
 
 /**
@@ -185,10 +187,11 @@ void kdapl_queue_set_gate_locked(struct kdapl_queue *queue,
 				 enum kdapl_queue_gate gate);
 /*
  * A request of kdapl's own behind all others, whatever the gate: the caller
- * owns the QP. -ENOSPC: the last ones are not home yet.
+ * owns the QP, and knows whether it is @settled: in error, and what was posted
+ * has been flushed. -ENOSPC: the last ones are not home yet.
  */
-int kdapl_queue_post_marker(struct kdapl_queue *queue);
-/* The same under the post lock. */
+int kdapl_queue_post_marker(struct kdapl_queue *queue, bool settled);
+/* The same under the post lock, of a QP that is not known to be settled. */
 int kdapl_queue_post_marker_locked(struct kdapl_queue *queue);
 /*
  * Brings unsignalled requests home, if there are any: by a request that takes a
