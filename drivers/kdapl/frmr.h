@@ -136,6 +136,30 @@ static inline bool kdapl_frmr_move(struct kdapl_frmr *fr,
 }
 
 /*
+ * VALID to ENDING, for a request that is counted in posted from here on: whoever finds
+ * it UNKNOWN meanwhile, as the registration has failed after all, must not replace
+ * the MR under the caller, who is about to name its key. The request @inv is the
+ * caller's too until it is posted, and is not touched afterwards: the next one may
+ * be in the middle of it.
+ */
+static inline bool kdapl_frmr_end(struct kdapl_frmr *fr)
+{
+	atomic_inc(&fr->posted);
+	if (likely(kdapl_frmr_move(fr, KDAPL_FRMR_VALID, KDAPL_FRMR_ENDING)))
+		return true;
+	atomic_dec(&fr->posted);
+	return false;
+}
+
+/* Its request was not posted. Unless the registration has failed meanwhile. */
+static inline void kdapl_frmr_not_ended(struct kdapl_frmr *fr)
+{
+	if (kdapl_frmr_move(fr, KDAPL_FRMR_ENDING, KDAPL_FRMR_VALID))
+		fr->changed(fr);
+	atomic_dec(&fr->posted);
+}
+
+/*
  * What was mapped with the registration; the device does not use it any more. Once,
  * also if a removal comes beside the end of the registration: that is under an EVD
  * lock, which the removal takes before it lets go of the device.
@@ -218,8 +242,11 @@ int kdapl_frmr_invalidate(struct dat_ep *ep, const struct kdapl_frmr_req *req);
  */
 int kdapl_frmr_end_batch(struct dat_ep *ep, struct kdapl_frmr **frs, int n,
 			 struct dat_evd **evd);
-/* The context of a silent one, in front of it. Under the post lock. */
-void kdapl_frmr_add_locked(struct kdapl_queue *queue, struct kdapl_frmr *fr);
+/*
+ * The end of one that is VALID, as a silent request that is posted next; false: it is
+ * not (any more). Under the post lock, with a credit.
+ */
+bool kdapl_frmr_add_locked(struct kdapl_queue *queue, struct kdapl_frmr *fr);
 /* A request with KDAPL_WR_MEM is home. Under the EVD lock. */
 void kdapl_frmr_done_locked(struct kdapl_wr *wr, enum ib_wc_status status);
 /* The peer has invalidated a key. Any context in an RCU reader. */

@@ -13,10 +13,12 @@
 #include "queue.h"
 #include "trace.h"
 
-void kdapl_frmr_add_locked(struct kdapl_queue *queue, struct kdapl_frmr *fr)
+bool kdapl_frmr_add_locked(struct kdapl_queue *queue, struct kdapl_frmr *fr)
 {
 	struct kdapl_wr *wr = kdapl_queue_next_wr(queue);
 
+	if (!kdapl_frmr_end(fr))
+		return false;
 	wr->cookie.as_64 = 0;
 	wr->op = DAT_DTO_LMR_INVALIDATE;
 	wr->flags = KDAPL_WR_MEM | KDAPL_WR_INV | KDAPL_WR_SILENT |
@@ -26,7 +28,6 @@ void kdapl_frmr_add_locked(struct kdapl_queue *queue, struct kdapl_frmr *fr)
 		wr->flags |= KDAPL_WR_HELD;
 	wr->variant = fr->key;
 	wr->fr = fr;
-	atomic_inc(&fr->posted);
 	queue->posted++;
 	kdapl_queue_publish_locked(queue, wr);
 
@@ -34,6 +35,7 @@ void kdapl_frmr_add_locked(struct kdapl_queue *queue, struct kdapl_frmr *fr)
 	fr->inv.send_flags = 0;
 	fr->inv.ex.invalidate_rkey = fr->key;
 	fr->inv.next = NULL;
+	return true;
 }
 
 /* Takes back what the provider did not take, the last one first. */
@@ -43,10 +45,7 @@ static void batch_retract_locked(struct kdapl_queue *queue,
 	while (n-- > from) {
 		kdapl_queue_retract_locked(queue);
 		queue->posted--;
-		atomic_dec(&frs[n]->posted);
-		if (kdapl_frmr_move(frs[n], KDAPL_FRMR_ENDING,
-				    KDAPL_FRMR_VALID))
-			frs[n]->changed(frs[n]);
+		kdapl_frmr_not_ended(frs[n]);
 	}
 }
 
@@ -70,8 +69,6 @@ static int batch_post_locked(struct kdapl_queue *queue,
 				break;
 		batch_retract_locked(queue, frs, posted, n);
 	}
-	for (i = 0; i < n; i++)
-		frs[i]->inv.next = NULL;
 	queue->suppressed = ret ? queue->suppressed + posted : 0;
 	/* The one that was to prove these done is not among them. */
 	if (unlikely(ret && posted))
@@ -89,10 +86,9 @@ static int batch_collect_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 		struct kdapl_frmr *fr = frs[i];
 
 		if ((!READ_ONCE(fr->settled) && fr->ep != ep) ||
-		    !kdapl_frmr_move(fr, KDAPL_FRMR_VALID, KDAPL_FRMR_ENDING))
+		    !kdapl_frmr_add_locked(queue, fr))
 			continue;
 		fr->changed(fr);
-		kdapl_frmr_add_locked(queue, fr);
 		frs[count++] = fr;
 	}
 	return count;

@@ -62,7 +62,6 @@ static struct kdapl_wr *frmr_wr_locked(struct kdapl_queue *queue,
 		wr->flags |= KDAPL_WR_SUPPRESS | KDAPL_WR_OWED;
 	if (req->flags & DAT_COMPLETION_UNSIGNALLED_FLAG)
 		wr->flags |= KDAPL_WR_UNSIGNALLED;
-	atomic_inc(&req->fr->posted);
 	return wr;
 }
 
@@ -91,7 +90,6 @@ static int frmr_send_locked(struct kdapl_queue *queue, struct kdapl_wr *wr,
 	if (unlikely(ret)) {
 		kdapl_queue_retract_locked(queue);
 		queue->posted--;
-		atomic_dec(&wr->fr->posted);
 		return ret;
 	}
 	queue->suppressed = 0;
@@ -111,16 +109,14 @@ static int frmr_check_locked(struct kdapl_queue *queue)
  */
 static int frmr_old_locked(struct kdapl_queue *queue, struct kdapl_frmr *old)
 {
-	if (!kdapl_frmr_move(old, KDAPL_FRMR_VALID, KDAPL_FRMR_ENDING))
-		return 0;
 	/* Two credits; pairs with the release that gives one back. */
-	if (queue->posted + 1 - smp_load_acquire(&queue->released) >=
-	    queue->depth) {
-		kdapl_frmr_move(old, KDAPL_FRMR_ENDING, KDAPL_FRMR_VALID);
-		return -ENOSPC;
-	}
-	kdapl_frmr_add_locked(queue, old);
-	return 1;
+	bool full = queue->posted + 1 - smp_load_acquire(&queue->released) >=
+		    queue->depth;
+
+	/* The peer's end of one that is VALID must not be missed: no way back. */
+	if (full)
+		return kdapl_frmr_state(old) == KDAPL_FRMR_VALID ? -ENOSPC : 0;
+	return kdapl_frmr_add_locked(queue, old);
 }
 
 /*
@@ -139,7 +135,6 @@ static int frmr_send_both_locked(struct kdapl_queue *queue, struct kdapl_wr *wr,
 	old->inv.next = &fr->reg.wr;
 	ret = kdapl_fault(KDAPL_FAULT_POST) ?:
 	      ib_post_send(queue->ep->qp, &old->inv, &bad);
-	old->inv.next = NULL;
 	trace_kdapl_dto_post(queue->ep->obj.id, wr->op, 0, ret);
 	if (likely(!ret)) {
 		queue->suppressed = 0;
@@ -147,7 +142,6 @@ static int frmr_send_both_locked(struct kdapl_queue *queue, struct kdapl_wr *wr,
 	}
 	kdapl_queue_retract_locked(queue);
 	queue->posted--;
-	atomic_dec(&fr->posted);
 	if (bad != &old->inv) {
 		/* Its completion would have come with the other's. */
 		queue->suppressed++;
@@ -156,9 +150,7 @@ static int frmr_send_both_locked(struct kdapl_queue *queue, struct kdapl_wr *wr,
 	}
 	kdapl_queue_retract_locked(queue);
 	queue->posted--;
-	atomic_dec(&old->posted);
-	if (kdapl_frmr_move(old, KDAPL_FRMR_ENDING, KDAPL_FRMR_VALID))
-		old->changed(old);
+	kdapl_frmr_not_ended(old);
 	return ret;
 }
 
@@ -188,6 +180,7 @@ static int frmr_register_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 	fr->ep = ep;
 	WRITE_ONCE(fr->settled, false);
 	wr = frmr_wr_locked(queue, req, KDAPL_WR_MEM);
+	atomic_inc(&fr->posted);
 	key = fr->key;
 	/* The completion may come inside the post, and fail. */
 	atomic_set(&fr->state, KDAPL_FRMR_VALID);
@@ -210,6 +203,7 @@ static int frmr_register_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 		atomic_set(&fr->state, KDAPL_FRMR_TAKEN);
 		if (bind)
 			fr->changed(fr);
+		atomic_dec(&fr->posted);
 		return ret;
 	}
 out_posted:
@@ -231,8 +225,7 @@ static int frmr_invalidate_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 	if (unlikely(!READ_ONCE(fr->settled) && fr->ep != ep &&
 		     kdapl_frmr_state(fr) == KDAPL_FRMR_VALID))
 		return -EBUSY;
-	if (unlikely(!kdapl_frmr_move(fr, KDAPL_FRMR_VALID,
-				      KDAPL_FRMR_ENDING)))
+	if (unlikely(!kdapl_frmr_end(fr)))
 		return -EBADFD;
 	fr->changed(fr);
 
@@ -242,11 +235,10 @@ static int frmr_invalidate_locked(struct kdapl_queue *queue, struct dat_ep *ep,
 
 	fr->inv.send_flags = frmr_send_flags(req);
 	fr->inv.ex.invalidate_rkey = fr->key;
+	fr->inv.next = NULL;
 	ret = frmr_send_locked(queue, wr, &fr->inv);
-	/* Unless the registration has failed meanwhile. */
-	if (unlikely(ret) && kdapl_frmr_move(fr, KDAPL_FRMR_ENDING,
-					     KDAPL_FRMR_VALID))
-		fr->changed(fr);
+	if (unlikely(ret))
+		kdapl_frmr_not_ended(fr);
 	return ret;
 }
 
