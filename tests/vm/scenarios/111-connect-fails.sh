@@ -50,6 +50,19 @@ else
 	need netem 0 loss 100%
 	fails "no answer within the timeout" 15 $ETIMEDOUT addr=$IP1 timeout=2000000
 	netem_off 0
+
+	# They connect to its TCP port and close, all before siw has a chance to look.
+	need krping server name=s addr=$IP1 persist=1
+	need listening 7174
+	good=0
+	for _ in $(seq 50); do
+		chrt -f 50 nc $IP1 7174 -e true && good=$((good + 1))
+	done
+	check_eq "50 peers that say nothing find a listener" $good 50
+	need krping client name=c device=$DEV0 addr=$IP1 count=3 verify=1
+	check_session c "who listens outlives them" 3
+	krping remove c
+	krping remove s
 fi
 
 need ip route add unreachable 10.9.9.0/24
