@@ -269,10 +269,11 @@ EXPORT_SYMBOL_GPL(dat_ep_post_send);
  * dat_ep_post_rdma_read_to_rmr(). Origin: DAT 2.0.
  *
  * Context: any. Allocates nothing and never sleeps.
- * Return: as dat_ep_post_send(); -EMSGSIZE also: the local segments are shorter
- * than @remote, or that is longer than max_rdma_size; -EACCES also: on iWARP, an LMR
- * that is no such sink, or is larger than one registration of the device;
- * -EOPNOTSUPP: an empty read, over siw.
+ * Return: as dat_ep_post_send(); -EINVAL also: the connection has none, as
+ * max_rdma_read_out is 0, or on InfiniBand and RoCE the peer's max_rdma_read_in;
+ * -EMSGSIZE also: the local segments are shorter than @remote, or that is longer
+ * than max_rdma_size; -EACCES also: on iWARP, an LMR that is no such sink, or is
+ * larger than one registration of the device; -EOPNOTSUPP: an empty read, over siw.
  */
 int dat_ep_post_rdma_read(struct dat_ep *ep, int num_segments,
 			  const struct dat_lmr_triplet *local_iov,

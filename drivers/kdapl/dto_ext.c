@@ -179,11 +179,12 @@ EXPORT_SYMBOL_GPL(dat_ep_post_send_with_invalidate);
  *
  * Context: any. Allocates nothing and never sleeps.
  * Return: 0; -EINVAL: NULL, a flag that does not apply, a context that is not that
- * of a bound RMR, or a range outside of the window; -EPERM: an RMR of another PZ,
- * or with %DAT_RMR_SCOPE_EP of another EP; -EACCES: a window without the privilege;
- * -EBUSY: its bind has not completed on another EP; -EMSGSIZE: @remote is longer
- * than @local or than max_rdma_size; -EOPNOTSUPP: an empty read, over siw; -ENOSPC,
- * and the state of the EP: as dat_ep_post_send(); else the errno of the provider.
+ * of a bound RMR, a range outside of the window, or a connection that has no reads,
+ * as there; -EPERM: an RMR of another PZ, or with %DAT_RMR_SCOPE_EP of another EP;
+ * -EACCES: a window without the privilege; -EBUSY: its bind has not completed on
+ * another EP; -EMSGSIZE: @remote is longer than @local or than max_rdma_size;
+ * -EOPNOTSUPP: an empty read, over siw; -ENOSPC, and the state of the EP: as
+ * dat_ep_post_send(); else the errno of the provider.
  */
 int dat_ep_post_rdma_read_to_rmr(struct dat_ep *ep,
 				 const struct dat_rmr_triplet *local,

@@ -60,6 +60,22 @@ static bool dto_must_complete(const struct dat_ep *ep,
 	return send->opcode == IB_WR_RDMA_READ && ep->obj.ia->iwarp;
 }
 
+static bool dto_is_read(const struct ib_send_wr *send)
+{
+	return send->opcode == IB_WR_RDMA_READ ||
+	       send->opcode == IB_WR_ATOMIC_FETCH_AND_ADD ||
+	       send->opcode == IB_WR_ATOMIC_CMP_AND_SWP;
+}
+
+/*
+ * A read that siw should fence stays at the head of its queue for ever. The peer
+ * answers reads in order, so nothing is lost.
+ */
+static bool dto_can_fence(const struct dat_ep *ep, const struct ib_send_wr *send)
+{
+	return ep->obj.ia->driver_id != RDMA_DRIVER_SIW || !dto_is_read(send);
+}
+
 int kdapl_dto_send_locked(struct kdapl_queue *queue, struct ib_send_wr *send,
 			  u8 op, u16 wr_flags, int num_sge,
 			  union dat_context cookie,
@@ -82,8 +98,12 @@ int kdapl_dto_send_locked(struct kdapl_queue *queue, struct ib_send_wr *send,
 		wr_flags |= KDAPL_WR_UNSIGNALLED;
 	if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
 		send_flags |= IB_SEND_SOLICITED;
-	if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+	if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG && dto_can_fence(ep, send))
 		send_flags |= IB_SEND_FENCE;
+	/* Nobody has agreed to any: it, and all behind it, would wait for ever. */
+	if (unlikely(!ep->rd_atomic_out && dto_is_read(send) &&
+		     READ_ONCE(ep->state) != DAT_EP_STATE_DISCONNECTED))
+		return -EINVAL;
 
 	wr = kdapl_queue_next_wr(queue);
 	wr->cookie = cookie;
