@@ -169,12 +169,14 @@ static bool job_rdma(struct stress_conn *conn, bool read)
 	};
 	int kind = read ? KIND_READ : KIND_WRITE, ret;
 	union dat_context cookie = stress_req_cookie(conn, kind);
-	enum dat_completion_flags flags = 0;
+	bool suppressed = !stress_random(conn->end->w, 3);
+	enum dat_completion_flags flags =
+		suppressed ? DAT_COMPLETION_SUPPRESS_FLAG : 0;
 
 	if (!stress_req_room(conn))
 		return false;
-	if (!stress_random(conn->end->w, 3))
-		flags = DAT_COMPLETION_SUPPRESS_FLAG;
+	if (!stress_random(conn->end->w, 4))
+		flags |= DAT_COMPLETION_BARRIER_FENCE_FLAG;
 	if (read)
 		ret = dat_ep_post_rdma_read(conn->ep, 1, &iov, cookie, &remote,
 					    flags);
@@ -186,12 +188,12 @@ static bool job_rdma(struct stress_conn *conn, bool read)
 				   "dat_ep_post_rdma_write", ret);
 		return false;
 	}
-	stress_req_posted(conn, kind, 0, flags);
+	stress_req_posted(conn, kind, 0, suppressed);
 	stress_count(conn->end->w, read ? STRESS_READ : STRESS_WRITE);
 	/* Nobody hears of it: the next in the queue need not wait for it, either. */
 	if (read)
-		conn->prove |= flags;
-	else if (flags)
+		conn->prove |= suppressed;
+	else if (suppressed)
 		job_written(conn);
 	else
 		job->state = JOB_WRITING;
