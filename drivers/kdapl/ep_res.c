@@ -317,7 +317,7 @@ int kdapl_ep_res_change(struct dat_ep *ep, const struct kdapl_ep_config *config)
 			goto out_types;
 	}
 	res_shares(&old, ep->hidden_evd, &have);
-	res_shares(config, hidden, &mine);
+	res_shares(config, need_hidden ? hidden : NULL, &mine);
 	if (!remake)
 		goto commit;
 
