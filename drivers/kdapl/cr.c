@@ -307,6 +307,8 @@ int dat_cr_accept(struct dat_cr *cr, struct dat_ep *ep, int private_data_size,
 	ret = kdapl_ia_enter(ia);
 	if (ret)
 		return ret;
+	/* As in dat_ep_connect(); of an EP that is given the CR has no reference. */
+	kdapl_obj_get(&ep->obj);
 	ret = cr_accept(cr, ep, private_data_size, private_data);
 	if (!ret) {
 		atomic64_inc(&ia->cr_accepted);
@@ -314,6 +316,7 @@ int dat_cr_accept(struct dat_cr *cr, struct dat_ep *ep, int private_data_size,
 		kdapl_obj_put(&cr->obj);
 	}
 	kdapl_ia_leave(ia);
+	kdapl_obj_put(&ep->obj);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_cr_accept);

@@ -379,11 +379,12 @@ int dat_ep_disconnect(struct dat_ep *ep, enum dat_close_flags flags)
 	default:
 		break;
 	}
-out_unlock:
-	spin_unlock_irqrestore(&ep->lock, irq);
+	/* Before the event of the end, whose upcall may free the EP. */
 	if (kick)
 		kdapl_ep_kick(ep, graceful ? KDAPL_EP_TODO_GRACEFUL :
 					     KDAPL_EP_TODO_ABRUPT);
+out_unlock:
+	spin_unlock_irqrestore(&ep->lock, irq);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ep_disconnect);
@@ -414,6 +415,7 @@ int dat_ep_reset(struct dat_ep *ep)
 	ret = kdapl_ia_enter(ep->obj.ia);
 	if (ret)
 		return ret;
+	kdapl_obj_get(&ep->obj);
 	mutex_lock(&ep->call_lock);
 	state = READ_ONCE(ep->state);
 	ret = kdapl_ep_check_call(KDAPL_CALL_RESET, state);
@@ -424,6 +426,7 @@ int dat_ep_reset(struct dat_ep *ep)
 	}
 	mutex_unlock(&ep->call_lock);
 	kdapl_ia_leave(ep->obj.ia);
+	kdapl_obj_put(&ep->obj);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ep_reset);
@@ -470,6 +473,9 @@ void kdapl_ep_destroy(struct dat_ep *ep)
 	if (!inside)
 		wait_for_completion(&ia->removed);
 
+	/* A call whose note has led here may still be about to queue the work. */
+	mutex_lock(&ep->call_lock);
+	mutex_unlock(&ep->call_lock);
 	kdapl_ep_kick(ep, KDAPL_EP_TODO_FREE);
 	wait_for_completion(&ep->freed);
 	kdapl_obj_unlink(&ep->obj);

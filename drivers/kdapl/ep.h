@@ -95,7 +95,9 @@ struct dat_ep {
 
 	/*
 	 * Serialises the calls that set an EP up: modify, connect, accept,
-	 * reset, rsp_create. Sleeps; outermost, but inside the IA's gate.
+	 * reset, rsp_create, set_watermark. The end of the EP takes it once:
+	 * whoever has left a note under it is done with the work then. Sleeps;
+	 * outermost, but inside the IA's gate.
 	 */
 	struct mutex call_lock;
 

@@ -127,9 +127,12 @@ int dat_ep_connect(struct dat_ep *ep, const struct sockaddr *remote_ia_address,
 	ret = kdapl_ia_enter(ep->obj.ia);
 	if (ret)
 		return ret;
+	/* An upcall about the end may free the EP before we are through. */
+	kdapl_obj_get(&ep->obj);
 	ret = connect_begin(ep, remote_ia_address, remote_conn_qual, timeout,
 			    private_data_size, private_data);
 	kdapl_ia_leave(ep->obj.ia);
+	kdapl_obj_put(&ep->obj);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ep_connect);

@@ -155,11 +155,14 @@ int dat_ep_set_watermark(struct dat_ep *ep, int soft_high_watermark,
 		return -EINVAL;
 	if (!ep->config.srq)
 		return -EOPNOTSUPP;
+	/* As in dat_ep_connect(): the hard one may end the connection. */
+	kdapl_obj_get(&ep->obj);
 	mutex_lock(&ep->call_lock);
 	ep->config.attr.srq_soft_hw = soft_high_watermark;
 	ep->config.attr.max_recv_dtos = hard_high_watermark;
 	ep_srq_set_watermarks(ep, soft_high_watermark, hard_high_watermark);
 	mutex_unlock(&ep->call_lock);
+	kdapl_obj_put(&ep->obj);
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dat_ep_set_watermark);

@@ -9,12 +9,14 @@
 #include <linux/module.h>
 #include <linux/workqueue.h>
 
+#include "../../drivers/kdapl/ep.h"
 #include "../../drivers/kdapl/main.h"
 #include "kit.h"
 
 enum {
 	HOLD_ACTIVE = 2,	/* works of kdapl's queue at a time */
 	HOLD_EPS = HOLD_ACTIVE + 2,
+	HOLD_ROUNDS = 200,
 };
 
 struct hold {
@@ -194,12 +196,68 @@ static void kdapl_connect_hold_accept_waits(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, KIT_WAIT(fake_cm_count(FAKE_CM_ACCEPT) == 1));
 }
 
+/*
+ * A call that sets the EP up is on its last steps: it has left its note, and the end
+ * that comes of it was faster. What an upcall about the end frees waits for it.
+ */
+static void kdapl_connect_hold_call_first(struct kunit *test)
+{
+	struct hold *hold = kunit_kzalloc(test, sizeof(*hold), GFP_KERNEL);
+	struct dat_ep *ep = kit_ep(test, NULL, NULL, NULL, 0);
+
+	KUNIT_ASSERT_NOT_NULL(test, hold);
+	init_completion(&hold->freed);
+	hold->eps[0] = ep;
+	/* As the call has, whose mutex it is. */
+	kref_get(&ep->obj.ref);
+	mutex_lock(&ep->call_lock);
+	hold->task = kthread_run(hold_free, hold, "hold_free");
+	KIT_SETTLE();
+	KUNIT_EXPECT_FALSE(test, IS_ERR(hold->task));
+	KUNIT_EXPECT_FALSE(test, completion_done(&hold->freed));
+	KUNIT_EXPECT_FALSE(test, completion_done(&ep->freed));
+	mutex_unlock(&ep->call_lock);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(completion_done(&hold->freed)));
+	kdapl_obj_put(&ep->obj);
+}
+
+static void hold_free_upcall(struct kit_upcall *up, const struct dat_event *event,
+			     bool more)
+{
+	if (event)
+		dat_ep_free(event->event_data.connect_event_data.ep_handle);
+}
+
+/* The same by the upcall itself, over and over: the attempt fails at once. */
+static void kdapl_connect_hold_freed_by_upcall(struct kunit *test)
+{
+	struct kit_upcall *up = kit_upcall(test);
+	struct dat_evd *evd;
+	struct dat_ep *ep;
+	int i;
+
+	up->action = hold_free_upcall;
+	evd = kit_evd_up(test, 4, DAT_EVD_CONNECTION_FLAG |
+			 DAT_EVD_UPCALL_THREAD_FLAG, DAT_UPCALL_SINGLE_INSTANCE,
+			 up);
+	fake_cm_fail(FAKE_CM_CREATE_ID, 1, HOLD_ROUNDS, -ENOMEM);
+	for (i = 1; i <= HOLD_ROUNDS; i++) {
+		ep = kit_ep(test, NULL, NULL, evd, 0);
+		KUNIT_ASSERT_EQ(test, kit_connect(ep, KIT_PORT), 0);
+		KUNIT_ASSERT_TRUE(test, KIT_WAIT(atomic_read(&up->done) == i));
+	}
+	KUNIT_EXPECT_EQ(test, fake_cm_fail_left(), 0U);
+	KUNIT_EXPECT_EQ(test, fake_hca_live(FAKE_QP), 0);
+}
+
 static struct kunit_case kdapl_connect_hold_cases[] = {
 	KUNIT_CASE(kdapl_connect_hold_others_go_on),
 	KUNIT_CASE(kdapl_connect_hold_free_waits),
 	KUNIT_CASE(kdapl_connect_hold_disconnect_waits),
 	KUNIT_CASE(kdapl_connect_hold_removal_waits),
 	KUNIT_CASE(kdapl_connect_hold_accept_waits),
+	KUNIT_CASE(kdapl_connect_hold_call_first),
+	KUNIT_CASE(kdapl_connect_hold_freed_by_upcall),
 	{}
 };
 
