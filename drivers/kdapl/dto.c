@@ -327,8 +327,8 @@ EXPORT_SYMBOL_GPL(dat_ep_post_rdma_write);
  * Context: any. Allocates nothing and never sleeps.
  * Return: 0; -EINVAL, -EPERM, -EACCES, -EMSGSIZE, -ENODEV: as
  * dat_ep_post_send(); -ENOSPC: max_recv_dtos buffers whose events were not
- * dequeued; -EBADFD: the EP lacks its PZ or EVDs; else the errno of the
- * provider.
+ * dequeued; -EBADFD: the EP lacks its PZ or EVDs, or dat_ep_modify() is about to
+ * change it; else the errno of the provider.
  */
 int dat_ep_post_recv(struct dat_ep *ep, int num_segments,
 		     const struct dat_lmr_triplet *local_iov,

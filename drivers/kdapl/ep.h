@@ -185,6 +185,7 @@ struct dat_ep {
 
 	struct dat_rsp *rsp;		/* that reserved it; under @lock */
 	bool tentative;			/* its request frees it; under @lock */
+	bool shut;			/* to posts, whatever the state; under @lock */
 	/* With an SRQ only. */
 	struct hlist_node srq_node;	/* on srq->qps, under srq->lock */
 	struct ib_qp *srq_qp;		/* its key there */

@@ -11,6 +11,7 @@
 #include <linux/slab.h>
 
 #include "ep.h"
+#include "ep_state.h"
 #include "evd.h"
 #include "ia.h"
 #include "kunit.h"
@@ -258,15 +259,26 @@ static void res_hidden_put(struct dat_evd *evd)
 	kdapl_obj_put(&evd->obj);
 }
 
-/* Shuts the EP to posts while its queues change hands; it is not connected. */
+static void res_set_shut(struct dat_ep *ep, bool shut)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	ep->shut = shut;
+	kdapl_ep_set_gates(ep);
+	spin_unlock_irqrestore(&ep->lock, flags);
+}
+
+/*
+ * Shuts the EP to posts while its queues change hands; it is not connected. But a
+ * service point may still change its state.
+ */
 static int res_shut(struct dat_ep *ep)
 {
-	enum kdapl_queue_gate gate = ep->recv.gate;
-
-	kdapl_queue_set_gate(&ep->recv, KDAPL_QUEUE_CLOSED);
+	res_set_shut(ep, true);
 	if (!res_queue_used(&ep->recv) && !res_queue_used(&ep->req))
 		return 0;
-	kdapl_queue_set_gate(&ep->recv, gate);
+	res_set_shut(ep, false);
 	return -EBUSY;
 }
 
@@ -356,11 +368,9 @@ commit:
 		ep->qp = qp.qp;
 		ep->max_sge_send = qp.max_sge_send;
 		ep->max_sge_recv = qp.max_sge_recv;
-		kdapl_queue_set_gate(&ep->recv, ep->qp ? KDAPL_QUEUE_OPEN :
-						       KDAPL_QUEUE_CLOSED);
-	} else {
-		kdapl_queue_set_gate(&ep->recv, ep->recv.gate);
+		ep->shut = false;
 	}
+	kdapl_ep_set_gates(ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
 
 	if (old_qp)
@@ -388,8 +398,7 @@ out_unreserve_recv:
 out_unreserve_req:
 	res_unreserve(&mine.req, &have.req);
 out_open:
-	kdapl_queue_set_gate(&ep->recv, ep->qp ? KDAPL_QUEUE_OPEN :
-					       KDAPL_QUEUE_CLOSED);
+	res_set_shut(ep, false);
 out_hidden:
 	if (hidden != ep->hidden_evd)
 		res_hidden_put(hidden);

@@ -157,10 +157,27 @@ bool kdapl_ep_may_follow(enum dat_ep_state from, enum dat_ep_state to)
 
 KDAPL_EXPORT_FOR_TEST(kdapl_ep_may_follow);
 
-void kdapl_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
+void kdapl_ep_set_gates(struct dat_ep *ep)
 {
 	enum kdapl_queue_gate recv = KDAPL_QUEUE_CLOSED;
 	enum kdapl_queue_gate req = KDAPL_QUEUE_CLOSED;
+
+	lockdep_assert_held(&ep->lock);
+
+	if (!ep->gone && !ep->shut) {
+		if (ep->qp)
+			recv = KDAPL_QUEUE_OPEN;
+		else if (ep->state == D)
+			recv = KDAPL_QUEUE_FLUSH;
+		if (ep->state == C || ep->state == D)
+			req = recv;
+	}
+	kdapl_queue_set_gate(&ep->recv, recv);
+	kdapl_queue_set_gate(&ep->req, req);
+}
+
+void kdapl_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
+{
 	enum dat_ep_state from = ep->state;
 
 	lockdep_assert_held(&ep->lock);
@@ -172,15 +189,5 @@ void kdapl_ep_set_state(struct dat_ep *ep, enum dat_ep_state state)
 
 	WRITE_ONCE(ep->state, state);
 	trace_kdapl_ep_state(ep, from, state);
-
-	if (!ep->gone) {
-		if (ep->qp)
-			recv = KDAPL_QUEUE_OPEN;
-		else if (state == D)
-			recv = KDAPL_QUEUE_FLUSH;
-		if (state == C || state == D)
-			req = recv;
-	}
-	kdapl_queue_set_gate(&ep->recv, recv);
-	kdapl_queue_set_gate(&ep->req, req);
+	kdapl_ep_set_gates(ep);
 }

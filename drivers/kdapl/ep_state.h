@@ -40,5 +40,7 @@ bool kdapl_ep_may_follow(enum dat_ep_state from, enum dat_ep_state to);
 const char *kdapl_ep_state_name(enum dat_ep_state state);
 /* The one place that changes ep->state; with it move the queues' gates. */
 void kdapl_ep_set_state(struct dat_ep *ep, enum dat_ep_state state);
+/* Moves the gates to where state and QP want them, under ep->lock. */
+void kdapl_ep_set_gates(struct dat_ep *ep);
 
 #endif /* _KDAPL_EP_STATE_H */

@@ -228,6 +228,7 @@ int fake_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr,
 	unsigned long flags;
 	int ret;
 
+	fake_verb_hook(FAKE_CREATE_QP, ibqp);
 	ret = fake_verb_begin(FAKE_CREATE_QP, ibqp, 0);
 	if (ret)
 		return ret;
