@@ -378,9 +378,9 @@ static noinline void cq_odd_locked(struct dat_evd *evd, struct kdapl_queue *queu
 	if (queue->early)
 		cq_late_locked(evd, queue, wc->status);
 
-	if (wc->status != IB_WC_SUCCESS) {
-		/* What no QP has seen says nothing of one. */
-		if (queue->request && !(flags & KDAPL_WR_HELD))
+	/* What no QP has seen says nothing of one, nor of the next connection. */
+	if (wc->status != IB_WC_SUCCESS && !(flags & KDAPL_WR_HELD)) {
+		if (queue->request)
 			WRITE_ONCE(ep->req_failed, 1);
 		kdapl_ep_completion_error(ep, wc->status);
 	} else if (kdapl_ep_closing(ep)) {

@@ -92,6 +92,37 @@ static void kdapl_news_flushed_while_connecting(struct kunit *test)
 			NEWS_DOUBT_MS);
 }
 
+/* What was held back from the QP before this one says nothing of this one. */
+static void kdapl_news_held_while_connecting(struct kunit *test)
+{
+	struct dat_evd *conn = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
+	struct dat_evd *dto = kit_evd(test, 8, DAT_EVD_DTO_FLAG);
+	struct dat_ep *ep = kit_ep(test, dto, dto, conn, 2);
+	struct kdapl_queue *recv = &ep->recv;
+	struct dat_event event;
+
+	fake_cm_script.no_connect = true;
+	/* As while ep_reset() has no QP. */
+	spin_lock_irq(&recv->post_lock);
+	recv->gate = KDAPL_QUEUE_HOLD;
+	spin_unlock_irq(&recv->post_lock);
+	KUNIT_ASSERT_EQ(test, kit_post_recv(ep, 1), 0);
+	spin_lock_irq(&recv->post_lock);
+	recv->gate = KDAPL_QUEUE_OPEN;
+	spin_unlock_irq(&recv->post_lock);
+
+	KUNIT_ASSERT_EQ(test, kit_connect(ep, 4000), 0);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(fake_cm_count(FAKE_CM_CONNECT) == 1));
+	kdapl_queue_flush_held(recv);
+	event = KIT_EXPECT_EVENT(test, dto, DAT_DTO_COMPLETION_EVENT);
+	KUNIT_EXPECT_EQ(test, (int)event.event_data.dto_completion_event_data
+			.status, DAT_DTO_ERR_FLUSHED);
+	flush_delayed_work(&ep->work);
+	KUNIT_EXPECT_EQ(test, (int)READ_ONCE(ep->phase), (int)KDAPL_CLOSE_NONE);
+	KUNIT_EXPECT_EQ(test, (int)kit_state(ep),
+			DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+}
+
 /* The QP has flushed, and then it turns out that the peer has disconnected. */
 static void kdapl_news_flushed_then_dreq(struct kunit *test)
 {
@@ -305,6 +336,7 @@ static void kdapl_news_from_ipv6(struct kunit *test)
 static struct kunit_case kdapl_news_cases[] = {
 	KUNIT_CASE(kdapl_news_qp_fatal_while_connecting),
 	KUNIT_CASE(kdapl_news_flushed_while_connecting),
+	KUNIT_CASE(kdapl_news_held_while_connecting),
 	KUNIT_CASE(kdapl_news_flushed_then_dreq),
 	KUNIT_CASE(kdapl_news_dreq_for_an_rtu),
 	KUNIT_CASE(kdapl_news_rejected_when_connected),
