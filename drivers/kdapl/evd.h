@@ -51,10 +51,9 @@ enum kdapl_slot_kind {
  * @number: event number
  * @kind: enum kdapl_slot_kind
  * @notify: the event may cause an upcall
- * @dead: what it names was freed: skipped by everybody
  * @owner: the kdapl_queue (DTO, SRQ) or dat_ep (CONN) that is told when the
  *	entry leaves the ring, or the object (FREE) that the event names; valid
- *	while the entry is live, because an object purges its entries before it
+ *	while the entry is queued, because an object purges its entries before it
  *	goes
  * @data: as in the event
  * @extension: as in the event; defined for extension events only
@@ -63,7 +62,6 @@ struct kdapl_slot {
 	u32 number;
 	u8 kind;
 	bool notify;
-	bool dead;
 	void *owner;
 	union dat_event_data data;
 	u64 extension[8];
@@ -112,7 +110,7 @@ struct dat_evd {
 	/* What the short ways have to know, 0 in most cases, in one look. */
 	union {
 		struct {
-			u32 live;	/* entries of the ring that are not dead */
+			u32 live;	/* entries of the ring */
 			u16 wc_left;	/* fetched, not yet looked at: see cq.h */
 			bool shut;	/* no CQ, or torn down: no short ways */
 		};
@@ -125,7 +123,7 @@ struct dat_evd {
 	u32 head;
 	u32 tail;
 	u32 qlen;		/* entries that may be used: what query says */
-	u32 notifying;		/* live entries that may notify */
+	u32 notifying;		/* entries that may notify */
 	u32 reserved;		/* promised to EPs, occupied or not */
 	u32 unreserved;		/* entries of kind KDAPL_SLOT_FREE */
 

@@ -68,16 +68,11 @@ KDAPL_EXPORT_FOR_TEST(kdapl_evd_put_feeder);
  */
 int kdapl_evd_reserve(struct dat_evd *evd, u32 slots, u32 cqes)
 {
-	u32 slots_left, cqes_left, used;
+	u32 slots_left, cqes_left;
 	unsigned long flags;
 
 	spin_lock_irqsave(&evd->lock, flags);
-	/*
-	 * More than there are while an EP is freed: its events are dead already,
-	 * and its reservation is not back yet.
-	 */
-	used = evd->reserved + evd->unreserved;
-	slots_left = evd->qlen - min(used, evd->qlen);
+	slots_left = evd->qlen - evd->reserved - evd->unreserved;
 	cqes_left = evd->cq_size - evd->cq_reserved;
 	if (slots <= slots_left && cqes <= cqes_left) {
 		evd->reserved += slots;

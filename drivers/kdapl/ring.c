@@ -7,7 +7,8 @@
  *
  * - DTO and bind completions: an EP reserves one slot for each request that it
  *   may have posted, when it is created. A request holds its slot from the post
- *   until the consumer dequeued the event (a credit, see queue.h).
+ *   until the consumer dequeued the event (a credit, see queue.h). EPs of an SRQ
+ *   share the slots of its buffers.
  * - Connection events: an attempt claims two slots before it starts, one for
  *   ESTABLISHED and one for the end.
  * - Everything else takes a slot that is not reserved, or is refused.
@@ -126,7 +127,6 @@ struct kdapl_slot *kdapl_ring_push_locked(struct dat_evd *evd,
 	slot->number = number;
 	slot->kind = post->kind;
 	slot->notify = post->notify;
-	slot->dead = false;
 	slot->owner = post->owner;
 
 	evd->live++;
@@ -149,7 +149,7 @@ struct kdapl_slot *kdapl_ring_push_locked(struct dat_evd *evd,
 	return slot;
 }
 
-/* The entry leaves the ring, or dies: its slot goes back to its owner. */
+/* The entry leaves the ring: its slot goes back to its owner. */
 static void ring_release_locked(struct dat_evd *evd, struct kdapl_slot *slot)
 {
 	struct kdapl_queue *queue;
@@ -184,7 +184,7 @@ static void ring_release_locked(struct dat_evd *evd, struct kdapl_slot *slot)
  * @events: room for @max events
  * @max: the most to take
  *
- * Return: the number taken, 0 if no live entry is queued.
+ * Return: the number taken, 0 if none is queued.
  */
 u32 kdapl_ring_take_locked(struct dat_evd *evd, struct dat_event *events,
 			   u32 max)
@@ -197,10 +197,6 @@ u32 kdapl_ring_take_locked(struct dat_evd *evd, struct dat_event *events,
 
 	while (taken < max && evd->head != evd->tail) {
 		slot = kdapl_evd_slot(evd, evd->head++);
-		if (unlikely(slot->dead)) {
-			evd->unreserved--;
-			continue;
-		}
 		event = &events[taken++];
 		event->event_number = slot->number;
 		event->evd_handle = evd;
@@ -210,11 +206,6 @@ u32 kdapl_ring_take_locked(struct dat_evd *evd, struct dat_event *events,
 			       sizeof(slot->extension));
 		ring_release_locked(evd, slot);
 		trace_kdapl_evd_dequeue(evd->obj.id, slot->number);
-	}
-	/* The dead ones behind the last live one: !live says that it is empty. */
-	if (unlikely(!evd->live && evd->head != evd->tail)) {
-		evd->unreserved -= evd->tail - evd->head;
-		evd->head = evd->tail;
 	}
 	evd->stats.dequeued += taken;
 	return taken;
@@ -319,9 +310,8 @@ void kdapl_evd_unclaim_conn(struct dat_evd *evd, struct dat_ep *ep)
  * @evd: the EVD
  * @owner: what kdapl_evd_post() or the completion path named as owner
  *
- * The entries stay where they are, dead, until a dequeue passes them; until
- * then they occupy unreserved slots, so that the owner can return its
- * reservation at once.
+ * Those behind them move up: a hole would occupy a slot that somebody else may
+ * fill before the next dequeue, since EPs of an SRQ share theirs.
  *
  * Context: any; takes @evd's lock.
  */
@@ -329,22 +319,21 @@ void kdapl_evd_purge(struct dat_evd *evd, void *owner)
 {
 	struct kdapl_slot *slot;
 	unsigned long flags;
-	u32 i;
+	u32 i, kept;
 
 	spin_lock_irqsave(&evd->lock, flags);
+	kept = evd->head;
 	for (i = evd->head; i != evd->tail; i++) {
 		slot = kdapl_evd_slot(evd, i);
-		if (slot->dead || slot->owner != owner)
+		if (slot->owner == owner) {
+			ring_release_locked(evd, slot);
 			continue;
-		ring_release_locked(evd, slot);
-		slot->dead = true;
-		evd->unreserved++;
+		}
+		if (kept != i)
+			*kdapl_evd_slot(evd, kept) = *slot;
+		kept++;
 	}
-	/* Dead entries at the head block nobody, but hold slots. */
-	while (evd->head != evd->tail && kdapl_evd_slot(evd, evd->head)->dead) {
-		evd->head++;
-		evd->unreserved--;
-	}
+	evd->tail = kept;
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
 
@@ -376,10 +365,7 @@ int kdapl_ring_resize(struct dat_evd *evd, u32 entries)
 	if (evd->unreserved + evd->reserved > entries)
 		goto out_unlock;
 	for (i = evd->head; i != evd->tail; i++)
-		if (kdapl_evd_slot(evd, i)->dead)
-			evd->unreserved--;
-		else
-			ring[count++] = *kdapl_evd_slot(evd, i);
+		ring[count++] = *kdapl_evd_slot(evd, i);
 	old = evd->ring;
 	evd->ring = ring;
 	evd->mask = entries - 1;

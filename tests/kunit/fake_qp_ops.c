@@ -46,6 +46,7 @@ unsigned int fake_qp_receive_imm(struct ib_qp *ibqp, u32 len, u32 imm,
 	unsigned int done = 0;
 	unsigned long flags;
 	struct ib_wc wc = {
+		.qp = ibqp,
 		.opcode = write ? IB_WC_RECV_RDMA_WITH_IMM : IB_WC_RECV,
 		.wc_flags = IB_WC_WITH_IMM,
 		.ex.imm_data = cpu_to_be32(imm),

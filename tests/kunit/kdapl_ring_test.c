@@ -125,10 +125,14 @@ static void kdapl_ring_purge(struct kunit *test)
 {
 	struct dat_evd *evd = kit_evd(test, 32, DAT_EVD_DTO_FLAG |
 						DAT_EVD_SOFTWARE_FLAG);
+	const struct dat_dto_completion_event_data *dto;
 	struct kit_source a, b;
 	struct dat_event event;
-	int i;
+	unsigned long i;
 
+	/* In the ring they lie across the wrap of its indices. */
+	evd->head = U32_MAX - 8;
+	evd->tail = evd->head;
 	kit_source(test, &a, evd, 8);
 	kit_source(test, &b, evd, 8);
 	kit_source_post(test, &a, 6);
@@ -136,15 +140,25 @@ static void kdapl_ring_purge(struct kunit *test)
 	for (i = 0; i < 6; i++) {
 		kit_source_complete(&a);
 		kit_source_complete(&b);
+		kdapl_cq_drain(evd);
 		KUNIT_ASSERT_EQ(test, kit_post_se(evd, i), 0);
 	}
+	KUNIT_EXPECT_EQ(test, evd->live, 18U);
 	KUNIT_EXPECT_EQ(test, dat_ep_free(a.ep), 0);
-	for (i = 0; i < 12; i++) {
+	KUNIT_EXPECT_EQ(test, evd->live, 12U);
+	KUNIT_EXPECT_EQ(test, evd->notifying, 12U);
+	KUNIT_EXPECT_EQ(test, evd->tail - evd->head, 12U);
+	dto = &event.event_data.dto_completion_event_data;
+	for (i = 0; i < 6; i++) {
 		KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), 0);
-		if (event.event_number != DAT_DTO_COMPLETION_EVENT)
-			continue;
-		KUNIT_EXPECT_PTR_EQ(test, event.event_data
-				    .dto_completion_event_data.ep_handle, b.ep);
+		KUNIT_EXPECT_EQ(test, (int)event.event_number,
+				(int)DAT_DTO_COMPLETION_EVENT);
+		KUNIT_EXPECT_PTR_EQ(test, dto->ep_handle, b.ep);
+		KUNIT_EXPECT_EQ(test, dto->user_cookie.as_index, i);
+		KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), 0);
+		KUNIT_EXPECT_EQ(test, (int)event.event_number,
+				(int)DAT_SOFTWARE_EVENT);
+		KUNIT_EXPECT_EQ(test, kit_se_tag(&event), i);
 	}
 	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, evd->live, 0U);
@@ -152,30 +166,28 @@ static void kdapl_ring_purge(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evd->reserved, 8U);
 }
 
-/*
- * Dead entries in the middle of a full ring hold their slots until a dequeue
- * passes them, so that nothing can overflow meanwhile.
- */
-static void kdapl_ring_dead_hold_slots(struct kunit *test)
+/* The slots of what was forgotten, in the middle of a full ring, are free at once. */
+static void kdapl_ring_purge_frees_slots(struct kunit *test)
 {
 	struct dat_evd *evd = kit_evd(test, 8, DAT_EVD_DTO_FLAG |
 					       DAT_EVD_SOFTWARE_FLAG);
 	struct kit_source source;
 	struct dat_event event;
-	int i;
+	unsigned long i;
 
 	kit_source(test, &source, evd, 7);
-	KUNIT_ASSERT_EQ(test, kit_post_se(evd, 100), 0);
+	KUNIT_ASSERT_EQ(test, kit_post_se(evd, 0), 0);
 	kit_source_post(test, &source, 7);
 	for (i = 0; i < 7; i++)
 		kit_source_complete(&source);
 	KUNIT_EXPECT_EQ(test, dat_ep_free(source.ep), 0);
-	for (i = 0; kit_post_se(evd, i) == 0; i++)
-		KUNIT_ASSERT_LT(test, i, 8);
-	KUNIT_EXPECT_LE(test, evd->tail - evd->head, 8U);
-	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), 0);
-	KUNIT_EXPECT_EQ(test, kit_se_tag(&event), 100UL);
-	KUNIT_EXPECT_EQ(test, kit_drain(evd), (unsigned int)i);
+	for (i = 1; i < 8; i++)
+		KUNIT_EXPECT_EQ(test, kit_post_se(evd, i), 0);
+	KUNIT_EXPECT_EQ(test, kit_post_se(evd, i), -ENOBUFS);
+	for (i = 0; i < 8; i++) {
+		KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), 0);
+		KUNIT_EXPECT_EQ(test, kit_se_tag(&event), i);
+	}
 	KUNIT_EXPECT_EQ(test, evd->stats.overflow, 0ULL);
 }
 
@@ -194,15 +206,11 @@ static void ring_post(struct kunit *test, struct dat_evd *evd,
 		KUNIT_ASSERT_EQ(test, kdapl_evd_post(evd, &event, &post), 0);
 }
 
-/*
- * The events of an EP that goes are dead before its reservation is back. Between
- * the two there is less than nothing left, and nobody gets it.
- */
+/* The slots of an EP that goes are reserved until it gives them back, no longer. */
 static void kdapl_ring_purge_then_reserve(struct kunit *test)
 {
 	struct dat_evd *evd = kit_evd(test, 16, DAT_EVD_DTO_FLAG);
 	struct kdapl_queue *going, *staying;
-	struct dat_event event;
 
 	going = kunit_kzalloc(test, sizeof(*going), GFP_KERNEL);
 	staying = kunit_kzalloc(test, sizeof(*staying), GFP_KERNEL);
@@ -217,11 +225,9 @@ static void kdapl_ring_purge_then_reserve(struct kunit *test)
 	kdapl_evd_purge(evd, going);
 	KUNIT_EXPECT_EQ(test, kdapl_evd_reserve(evd, 1, 0), -ENOSPC);
 	kdapl_evd_unreserve(evd, 8, 0);
-	KUNIT_EXPECT_EQ(test, kdapl_evd_reserve(evd, 1, 0), -ENOSPC);
-	/* What is dead goes with what is in front of it. */
-	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), 0);
-	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &event), -EAGAIN);
 	KUNIT_EXPECT_EQ(test, kdapl_evd_reserve(evd, 8, 0), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_evd_reserve(evd, 1, 0), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, kit_drain(evd), 1U);
 	kdapl_evd_unreserve(evd, 16, 0);
 }
 
@@ -256,7 +262,7 @@ static struct kunit_case kdapl_ring_cases[] = {
 	KUNIT_CASE(kdapl_ring_index_wraps),
 	KUNIT_CASE(kdapl_ring_reservation),
 	KUNIT_CASE(kdapl_ring_purge),
-	KUNIT_CASE(kdapl_ring_dead_hold_slots),
+	KUNIT_CASE(kdapl_ring_purge_frees_slots),
 	KUNIT_CASE(kdapl_ring_purge_then_reserve),
 	KUNIT_CASE(kdapl_ring_credits),
 	{}

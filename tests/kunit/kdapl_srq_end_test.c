@@ -85,6 +85,127 @@ static void kdapl_srq_end_close(struct kunit *test)
 	srq_receive(test, a, evd, 3);
 }
 
+/*
+ * Two EPs share the slots that were reserved for the SRQ. What is forgotten of one
+ * that was freed holds none of them: the buffers may be posted again at once.
+ */
+static void kdapl_srq_end_freed_slots(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, SRQ_DEPTH, DAT_EVD_DTO_FLAG);
+	struct srq_kit *sk = srq_kit(test);
+	struct dat_ep *a, *b;
+
+	b = srq_connect(sk, evd);
+	a = srq_connect(sk, evd);
+	srq_fill(sk, SRQ_DEPTH);
+	fake_qp_complete(kit_qp(b), false, 1, IB_WC_SUCCESS);
+	fake_qp_complete(kit_qp(a), false, SRQ_DEPTH - 1, IB_WC_SUCCESS);
+	kdapl_cq_drain(evd);
+	KUNIT_EXPECT_EQ(test, evd->live, (u32)SRQ_DEPTH);
+
+	KUNIT_ASSERT_EQ(test, dat_ep_free(a), 0);
+	srq_fill(sk, SRQ_DEPTH - 1);
+	fake_qp_complete(kit_qp(b), false, SRQ_DEPTH - 1, IB_WC_SUCCESS);
+	kdapl_cq_drain(evd);
+	KUNIT_EXPECT_EQ(test, evd->stats.overflow, 0ULL);
+	KUNIT_EXPECT_EQ(test, kit_drain(evd), (unsigned int)SRQ_DEPTH);
+}
+
+/* The next event is of @ep and @len, with that cookie; @imm: and immediate data. */
+static void end_receive(struct kunit *test, struct dat_evd *evd,
+			struct dat_ep *ep, unsigned long cookie, u32 len,
+			u32 imm)
+{
+	struct dat_dto_completion_event_data *dto;
+	struct dat_ib_extension_event_data *ext;
+	struct dat_event event;
+
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), 0);
+	dto = &event.event_data.dto_completion_event_data;
+	ext = (void *)event.event_extension_data;
+	KUNIT_EXPECT_PTR_EQ(test, dto->ep_handle, ep);
+	KUNIT_EXPECT_EQ(test, dto->user_cookie.as_index, cookie);
+	KUNIT_EXPECT_EQ(test, dto->transfered_length, len);
+	KUNIT_EXPECT_EQ(test, (int)event.event_number,
+			(int)(imm ? DAT_IB_DTO_EVENT :
+				    DAT_DTO_COMPLETION_EVENT));
+	if (imm)
+		KUNIT_EXPECT_EQ(test, ext->val.immed.data, imm);
+}
+
+static int end_enable(struct dat_evd *evd, struct kit_upcall *up,
+		      enum dat_upcall_flag flag)
+{
+	return dat_evd_modify_upcall(evd, DAT_UPCALL_NOTIFY, &up->object, flag);
+}
+
+/* What lies between those of a freed EP stays as it was, and is told of. */
+static void kdapl_srq_end_freed_between(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, SRQ_DEPTH, DAT_EVD_DTO_FLAG);
+	struct kit_upcall *up = kit_upcall(test);
+	struct srq_kit *sk = srq_kit(test);
+	struct dat_ep *a, *b;
+
+	/* The entries lie across the end of the ring, and of its indices. */
+	evd->head = U32_MAX - 1;
+	evd->tail = evd->head;
+	b = srq_connect(sk, evd);
+	a = srq_connect(sk, evd);
+	srq_fill(sk, SRQ_DEPTH);
+	fake_qp_receive(kit_qp(a), 10, 0);
+	fake_qp_receive_imm(kit_qp(b), 11, 0x1234, false);
+	fake_qp_receive(kit_qp(a), 12, 0);
+	fake_qp_receive(kit_qp(b), 13, 0);
+	kdapl_cq_drain(evd);
+
+	KUNIT_ASSERT_EQ(test, dat_ep_free(a), 0);
+	srq_expect(test, sk->srq, 0, 2);
+	KUNIT_EXPECT_EQ(test, evd->live, 2U);
+	KUNIT_EXPECT_EQ(test, evd->notifying, 2U);
+	KUNIT_EXPECT_EQ(test, end_enable(evd, up, DAT_UPCALL_INVOC_NEW),
+			-EBUSY);
+	KUNIT_EXPECT_EQ(test, end_enable(evd, up, DAT_UPCALL_INVOC_ANY), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(atomic_read(&up->done) == 1));
+	KUNIT_EXPECT_TRUE(test, up->more);
+
+	srq_fill(sk, 1);
+	fake_qp_receive(kit_qp(b), 14, 0);
+	end_receive(test, evd, b, 1, 11, 0x1234);
+	end_receive(test, evd, b, 3, 13, 0);
+	end_receive(test, evd, b, 0, 14, 0);
+	KUNIT_EXPECT_EQ(test, kit_drain(evd), 0U);
+	KUNIT_EXPECT_EQ(test, evd->notifying, 0U);
+	srq_expect(test, sk->srq, 0, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&up->calls), 1);
+}
+
+/* Forgotten ones alone stop no enable and make no upcall; the next one does. */
+static void kdapl_srq_end_freed_all(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, SRQ_DEPTH, DAT_EVD_DTO_FLAG);
+	struct kit_upcall *up = kit_upcall(test);
+	struct srq_kit *sk = srq_kit(test);
+	struct dat_ep *a, *b;
+
+	b = srq_connect(sk, evd);
+	a = srq_connect(sk, evd);
+	srq_fill(sk, SRQ_DEPTH);
+	fake_qp_complete(kit_qp(a), false, SRQ_DEPTH - 1, IB_WC_SUCCESS);
+	kdapl_cq_drain(evd);
+	KUNIT_ASSERT_EQ(test, dat_ep_free(a), 0);
+	KUNIT_EXPECT_EQ(test, evd->live, 0U);
+	KUNIT_EXPECT_EQ(test, end_enable(evd, up, DAT_UPCALL_INVOC_ANY), 0);
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, atomic_read(&up->calls), 0);
+
+	fake_qp_receive(kit_qp(b), 14, 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(atomic_read(&up->done) == 1));
+	KUNIT_EXPECT_FALSE(test, up->more);
+	end_receive(test, evd, b, SRQ_DEPTH - 1, 14, 0);
+	KUNIT_EXPECT_EQ(test, kit_drain(evd), 0U);
+}
+
 /* What died with a QP comes back when the SRQ is freed. */
 static void kdapl_srq_end_lost_buffers(struct kunit *test)
 {
@@ -180,6 +301,9 @@ static void kdapl_srq_end_removal(struct kunit *test)
 static struct kunit_case kdapl_srq_end_cases[] = {
 	KUNIT_CASE(kdapl_srq_end_high_watermarks),
 	KUNIT_CASE(kdapl_srq_end_close),
+	KUNIT_CASE(kdapl_srq_end_freed_slots),
+	KUNIT_CASE(kdapl_srq_end_freed_between),
+	KUNIT_CASE(kdapl_srq_end_freed_all),
 	KUNIT_CASE(kdapl_srq_end_lost_buffers),
 	KUNIT_CASE(kdapl_srq_end_errors),
 	KUNIT_CASE(kdapl_srq_end_removal),
