@@ -57,8 +57,12 @@ static inline bool kdapl_cq_makes_event(const struct ib_wc *wc)
 {
 	const struct kdapl_wr *wr = (struct kdapl_wr *)(uintptr_t)wc->wr_id;
 
-	return !(wr->flags & (KDAPL_WR_INTERNAL | KDAPL_WR_SUPPRESS |
-			      KDAPL_WR_SILENT));
+	if (likely(!(wr->flags & (KDAPL_WR_INTERNAL | KDAPL_WR_SUPPRESS |
+				  KDAPL_WR_SILENT))))
+		return true;
+	/* Only success is suppressed, and there is none behind a failure. */
+	return !(wr->flags & (KDAPL_WR_INTERNAL | KDAPL_WR_SILENT)) &&
+	       ((u32)wc->status | wr->queue->ep->req_failed);
 }
 
 #endif /* _KDAPL_CQ_H */

@@ -245,12 +245,66 @@ static void kdapl_short_refused(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pair.client->req.posted, pair.client->req.released);
 }
 
+/* What completes, though it was suppressed, behind the first of an upcall. */
+struct short_more {
+	const char *name;
+	enum ib_wc_status status;
+	bool failed;		/* a request in front of it has */
+	bool more;
+};
+
+static const struct short_more short_mores[] = {
+	{ "success", IB_WC_SUCCESS, false, false },
+	{ "failure", IB_WC_REM_ACCESS_ERR, false, true },
+	{ "flush", IB_WC_WR_FLUSH_ERR, false, true },
+	{ "success behind a failure", IB_WC_SUCCESS, true, true },
+};
+
+static void short_more_desc(const struct short_more *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(short_more, short_mores, short_more_desc);
+
+/* more_events tells the truth, also of what nobody has looked at. */
+static void kdapl_short_more_events(struct kunit *test)
+{
+	const struct short_more *c = test->param_value;
+	struct kit_upcall *up = kit_upcall(test);
+	struct dat_evd *evd = kit_evd(test, 64, DAT_EVD_DTO_FLAG);
+	struct kit_source source;
+	struct kit_pair pair;
+
+	kit_pair(test, &pair, evd, evd, 8);
+	kit_source(test, &source, evd, 8);
+	kit_source_post(test, &source, 1);
+	KUNIT_ASSERT_EQ(test, kit_post_send(pair.client, 1,
+					    DAT_COMPLETION_SUPPRESS_FLAG), 0);
+	/* By itself: a real one would have its EP closed, and the CQ drained. */
+	WRITE_ONCE(pair.client->req_failed, c->failed);
+	KUNIT_ASSERT_EQ(test, short_enable(evd, up), 0);
+
+	/* A run finds both at once. */
+	fake_script.fire = FAKE_FIRE_LATE;
+	fake_script.signal_all = true;
+	kit_source_complete(&source);
+	KUNIT_ASSERT_EQ(test, fake_qp_complete(kit_qp(pair.client), true, 1,
+					       c->status), 1U);
+	fake_script.fire = FAKE_FIRE_NOW;
+	fake_cq_late(kit_cq(evd));
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(atomic_read(&up->done) == 1));
+	KUNIT_EXPECT_EQ(test, up->more, c->more);
+	KUNIT_EXPECT_EQ(test, kit_drain(evd), 1U + c->more);
+}
+
 static struct kunit_case kdapl_short_cases[] = {
 	KUNIT_CASE(kdapl_short_left_behind),
 	KUNIT_CASE(kdapl_short_close),
 	KUNIT_CASE(kdapl_short_memory),
 	KUNIT_CASE(kdapl_short_twice),
 	KUNIT_CASE(kdapl_short_refused),
+	KUNIT_CASE_PARAM(kdapl_short_more_events, short_more_gen_params),
 	{}
 };
 
