@@ -4,6 +4,8 @@
 #define _KDAPL_DTO_H
 
 #include <linux/compiler.h>
+#include <linux/irqflags.h>
+#include <linux/spinlock.h>
 
 #include <dat/dat.h>
 
@@ -24,6 +26,23 @@ static inline bool kdapl_dto_has_credit(struct kdapl_queue *queue)
 
 /* Takes a context that no QP will see. 1: to be flushed at once. */
 int kdapl_dto_not_posted_locked(struct kdapl_queue *queue, struct kdapl_wr *wr);
+/*
+ * The end of a post; @ret above 0: with a flush of what no QP will see. Another post
+ * may flush this one's first, and whoever sees that event may free the EP: memory of
+ * it, and of its EVD, outlives those who have interrupts off.
+ */
+static inline int kdapl_dto_unlock(struct kdapl_queue *queue, unsigned long irq,
+				   int ret)
+{
+	spin_unlock(&queue->post_lock);
+	if (unlikely(ret > 0)) {
+		kdapl_queue_flush_held(queue);
+		ret = 0;
+	}
+	local_irq_restore(irq);
+	return ret;
+}
+
 /*
  * The rest of a request, once its opcode and what goes with that is in @send, and
  * its @num_sge entries and their length are in @queue: flags, context, post. 1: as

@@ -111,12 +111,8 @@ static int ext_post(struct dat_ep *ep, struct dto_ext *ext, int num,
 	do {
 		spin_lock_irqsave(&queue->post_lock, irq);
 		ret = ext_post_locked(queue, ep, ext, num, iov, cookie, flags);
-		spin_unlock_irqrestore(&queue->post_lock, irq);
+		ret = kdapl_dto_unlock(queue, irq, ret);
 	} while (ret < 0 && kdapl_dto_retry(ep, ret, &tries));
-	if (ret > 0) {
-		kdapl_queue_flush_held(queue);
-		ret = 0;
-	}
 	return ret;
 }
 

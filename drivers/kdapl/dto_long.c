@@ -277,12 +277,8 @@ int kdapl_dto_request_long(struct dat_ep *ep, enum dat_dtos op, int num,
 		spin_lock_irqsave(&queue->post_lock, irq);
 		ret = dto_request_locked(queue, ep, op, num, iov, cookie,
 					 remote, flags);
-		spin_unlock_irqrestore(&queue->post_lock, irq);
+		ret = kdapl_dto_unlock(queue, irq, ret);
 	} while (ret < 0 && kdapl_dto_retry(ep, ret, &tries));
-	if (ret > 0) {
-		kdapl_queue_flush_held(queue);
-		ret = 0;
-	}
 	return ret;
 }
 
@@ -353,11 +349,7 @@ int kdapl_dto_recv_long(struct dat_ep *ep, int num,
 	do {
 		spin_lock_irqsave(&queue->post_lock, irq);
 		ret = dto_recv_locked(queue, ep, num, iov, cookie, flags);
-		spin_unlock_irqrestore(&queue->post_lock, irq);
+		ret = kdapl_dto_unlock(queue, irq, ret);
 	} while (ret < 0 && kdapl_dto_retry(ep, ret, &tries));
-	if (ret > 0) {
-		kdapl_queue_flush_held(queue);
-		ret = 0;
-	}
 	return ret;
 }

@@ -147,7 +147,8 @@ static void ep_work(struct work_struct *work)
 
 static void ep_release(struct kdapl_obj *obj)
 {
-	kfree(container_of(obj, struct dat_ep, obj));
+	/* For kdapl_dto_unlock(). */
+	kfree_rcu(container_of(obj, struct dat_ep, obj), rcu);
 }
 
 static struct dat_ep *ep_alloc(struct dat_ia *ia, enum dat_ep_state state)

@@ -10,6 +10,7 @@
 
 #include <linux/completion.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -92,6 +93,7 @@ struct kdapl_ep_config {
 
 struct dat_ep {
 	struct kdapl_obj obj;
+	struct rcu_head rcu;
 
 	/*
 	 * Serialises the calls that set an EP up: modify, connect, accept,

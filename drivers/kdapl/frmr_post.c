@@ -254,12 +254,8 @@ static __always_inline int frmr_post(struct dat_ep *ep,
 		spin_lock_irqsave(&queue->post_lock, irq);
 		ret = reg ? frmr_register_locked(queue, ep, req) :
 			    frmr_invalidate_locked(queue, ep, req);
-		spin_unlock_irqrestore(&queue->post_lock, irq);
+		ret = kdapl_dto_unlock(queue, irq, ret);
 	} while (unlikely(ret < 0) && kdapl_dto_retry(ep, ret, &tries));
-	if (unlikely(ret > 0)) {
-		kdapl_queue_flush_held(queue);
-		ret = 0;
-	}
 	return ret;
 }
 

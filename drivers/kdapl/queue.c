@@ -99,7 +99,7 @@ void kdapl_queue_free(struct kdapl_queue *queue)
 	kfree(queue->sge);
 	queue->wr = NULL;
 	queue->sge = NULL;
-	queue->evd = NULL;
+	WRITE_ONCE(queue->evd, NULL);
 	queue->depth = 0;
 }
 
@@ -146,7 +146,8 @@ u32 kdapl_queue_outstanding(const struct kdapl_queue *queue)
 static void queue_flush(struct kdapl_queue *queue, bool all)
 {
 	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
-	struct dat_evd *evd = queue->evd;
+	/* NULL: the EP is gone, see kdapl_dto_unlock(). */
+	struct dat_evd *evd = READ_ONCE(queue->evd);
 	struct kdapl_wr *wr;
 	unsigned long flags;
 	u32 notifying, n, head;
