@@ -418,6 +418,37 @@ void kdapl_cr_destroy(struct dat_cr *cr)
 	cr_refuse(cr, 0, NULL);
 }
 
+/* A request whose event is still in @evd, taken; NULL: none is left. */
+static struct dat_cr *cr_take_queued(struct dat_evd *evd)
+{
+	struct dat_cr *cr, *found = NULL;
+	struct kdapl_slot *slot;
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	for (i = evd->head; i != evd->tail && !found; i++) {
+		slot = kdapl_evd_slot(evd, i);
+		if (slot->number != DAT_CONNECTION_REQUEST_EVENT)
+			continue;
+		/* Whoever ends one has dequeued its event, or purges it first. */
+		cr = slot->owner;
+		if (!test_and_set_bit(KDAPL_CR_TAKEN, &cr->flags))
+			found = cr;
+	}
+	spin_unlock_irqrestore(&evd->lock, flags);
+	return found;
+}
+
+void kdapl_cr_refuse_queued(struct dat_evd *evd)
+{
+	struct dat_cr *cr;
+
+	/* Each of them purges its event: the next look finds another one. */
+	while ((cr = cr_take_queued(evd)))
+		cr_refuse(cr, 0, NULL);
+}
+
 void kdapl_cr_remove_device(struct dat_cr *cr)
 {
 	cr_drop_id(cr);

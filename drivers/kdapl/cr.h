@@ -69,6 +69,11 @@ int kdapl_cr_arrived(struct kdapl_sp *sp, struct dat_ep *ep,
 int kdapl_cr_event(struct dat_cr *cr, const struct rdma_cm_event *event);
 /* Refuses and frees it, whatever its state: for dat_ia_close(ABRUPT). */
 void kdapl_cr_destroy(struct dat_cr *cr);
+/*
+ * The same for those whose event nobody has dequeued: with @evd, which has no
+ * feeders and makes no upcalls any more, goes the only way to them. Sleeps.
+ */
+void kdapl_cr_refuse_queued(struct dat_evd *evd);
 void kdapl_cr_remove_device(struct dat_cr *cr);
 
 #endif /* _KDAPL_CR_H */

@@ -7,8 +7,9 @@
  * spinlock that any context may take.
  *
  * Teardown: the handle is marked freed, so that nobody becomes a feeder any
- * more; upcalls are torn down; the CQ is destroyed; the last reference hands the
- * memory to a work item that waits for late callbacks.
+ * more; upcalls are torn down; queued connection requests are refused; the CQ is
+ * destroyed; the last reference hands the memory to a work item that waits for
+ * late callbacks.
  */
 #include <linux/log2.h>
 #include <linux/numa.h>
@@ -17,6 +18,7 @@
 #include <dat/kdat.h>
 
 #include "compat.h"
+#include "cr.h"
 #include "evd.h"
 #include "fault.h"
 #include "fence.h"
@@ -268,7 +270,9 @@ EXPORT_SYMBOL_GPL(dat_evd_post_se);
  * dat_evd_free - free an EVD
  * @evd: the EVD; queued events are lost
  *
- * When it returns no upcall runs, and none will. Origin: DAT 2.0.
+ * When it returns no upcall runs, and none will. Connection requests whose event
+ * was queued are refused as by dat_cr_reject() without private data, since nobody
+ * else could answer them. Origin: DAT 2.0, but for these.
  *
  * Context: process; sleeps until running upcalls have returned.
  * Return: 0; -EINVAL: NULL; -EBUSY: an EP, a service point or the IA still
@@ -305,6 +309,9 @@ void kdapl_evd_destroy(struct dat_evd *evd)
 	might_sleep();
 
 	WARN_ON_ONCE(kdapl_upcall_teardown(evd));
+	/* Without feeders there will not be more of them. */
+	if (evd->flags & DAT_EVD_CR_FLAG)
+		kdapl_cr_refuse_queued(evd);
 	/*
 	 * The gate keeps a device removal from finishing under our destroy;
 	 * if it is shut, the removal takes the CQ and we wait for it.

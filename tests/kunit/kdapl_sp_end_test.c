@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Requests that nobody has taken when their EVD goes, and service points that go,
+ * or are asked for more, at a rare moment.
+ */
+#include <linux/kthread.h>
+#include <linux/module.h>
+#include <linux/tracepoint.h>
+
+#include "../../drivers/kdapl/cr.h"
+#include "../../drivers/kdapl/ep.h"
+#include "../../drivers/kdapl/ia.h"
+#include "kit.h"
+
+#define END_PORT	4200
+
+/* Kinds of listeners, by the EP of their requests. */
+enum end_kind {
+	END_PSP,
+	END_PSP_PROVIDER,
+	END_RSP,
+	END_CSP,
+};
+
+static const struct end_case {
+	const char *name;
+	enum end_kind kind;
+} end_cases[] = {
+	{ "PSP", END_PSP },
+	{ "PSP that makes EPs", END_PSP_PROVIDER },
+	{ "RSP", END_RSP },
+	{ "CSP", END_CSP },
+};
+
+static void end_desc(const struct end_case *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(end, end_cases, end_desc);
+
+/* A listener of one kind, and what it needs. */
+struct end_sp {
+	enum end_kind kind;
+	struct dat_evd *evd;
+	struct dat_evd *conn;
+	struct dat_ep *ep;	/* of an RSP */
+	u64 qual;
+	union {
+		struct dat_psp *psp;
+		struct dat_rsp *rsp;
+		struct dat_csp *csp;
+	};
+};
+
+static void end_prepare(struct kunit *test, struct end_sp *sp,
+			enum end_kind kind, struct dat_evd *evd)
+{
+	sp->kind = kind;
+	sp->evd = evd;
+	if (kind == END_RSP) {
+		sp->conn = kit_evd(test, 4, DAT_EVD_CONNECTION_FLAG);
+		sp->ep = kit_ep(test, NULL, NULL, sp->conn, 0);
+	}
+}
+
+static int end_listen(struct kunit *test, struct end_sp *sp)
+{
+	struct dat_comm comm = { .domain = AF_INET, .type = SOCK_STREAM };
+	struct dat_ia *ia = to_kit(test)->ia;
+	struct sockaddr_in addr;
+
+	sp->qual = END_PORT;
+	switch (sp->kind) {
+	case END_RSP:
+		return dat_rsp_create(ia, sp->qual, sp->ep, sp->evd, &sp->rsp);
+	case END_CSP:
+		kit_address(&addr);
+		addr.sin_port = htons(END_PORT);
+		return dat_csp_create(ia, &comm, (struct sockaddr *)&addr,
+				      sp->evd, &sp->csp);
+	case END_PSP:
+		return dat_psp_create_any(ia, &sp->qual, sp->evd,
+					  DAT_PSP_CONSUMER_FLAG, &sp->psp);
+	default:
+		return dat_psp_create(ia, sp->qual, sp->evd,
+				      DAT_PSP_PROVIDER_FLAG, &sp->psp);
+	}
+}
+
+static int end_free(struct end_sp *sp)
+{
+	switch (sp->kind) {
+	case END_RSP:
+		return dat_rsp_free(sp->rsp);
+	case END_CSP:
+		return dat_csp_free(sp->csp);
+	default:
+		return dat_psp_free(sp->psp);
+	}
+}
+
+static int end_count(struct kunit *test, enum dat_handle_type type)
+{
+	return atomic_read(&to_kit(test)->ia->counts[type]);
+}
+
+/* Nothing is left that the consumer could not free. */
+static void end_close(struct kunit *test, struct end_sp *sp)
+{
+	struct kit *kit = to_kit(test);
+	int ret;
+
+	if (sp->ep) {
+		KUNIT_EXPECT_EQ(test, (int)kit_state(sp->ep),
+				DAT_EP_STATE_UNCONNECTED);
+		KUNIT_EXPECT_EQ(test, dat_ep_free(sp->ep), 0);
+		KUNIT_EXPECT_EQ(test, dat_evd_free(sp->conn), 0);
+	}
+	KUNIT_EXPECT_EQ(test, dat_pz_free(kit->pz), 0);
+	KUNIT_EXPECT_EQ(test, end_count(test, DAT_HANDLE_TYPE_CR), 0);
+	KUNIT_EXPECT_EQ(test, end_count(test, DAT_HANDLE_TYPE_EP), 0);
+	ret = dat_ia_close(kit->ia, DAT_CLOSE_GRACEFUL_FLAG);
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	if (!ret)
+		kit->ia = NULL;
+}
+
+/* The peers of requests that are lost with their EVD hear of it. */
+static void kdapl_sp_end_evd_first(struct kunit *test)
+{
+	const struct end_case *c = test->param_value;
+	struct dat_evd *evd = kit_evd(test, 4, DAT_EVD_CR_FLAG);
+	struct end_sp sp = {};
+	struct rdma_cm_id *id;
+
+	end_prepare(test, &sp, c->kind, evd);
+	KUNIT_ASSERT_EQ(test, end_listen(test, &sp), 0);
+	id = fake_cm_request(sp.qual, NULL, 0);
+	KUNIT_ASSERT_NOT_NULL(test, id);
+	KUNIT_EXPECT_EQ(test, end_free(&sp), 0);
+	KUNIT_EXPECT_TRUE(test, fake_cm_alive(id));
+
+	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), 0);
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_REJECT), 1U);
+	KUNIT_EXPECT_FALSE(test, fake_cm_alive(id));
+	end_close(test, &sp);
+}
+
+/* One that was dequeued is the consumer's. */
+static void kdapl_sp_end_evd_spares(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 4, DAT_EVD_CR_FLAG);
+	struct rdma_cm_id *ids[3];
+	struct end_sp sp = {};
+	struct dat_event event;
+	unsigned int i;
+
+	end_prepare(test, &sp, END_PSP_PROVIDER, evd);
+	KUNIT_ASSERT_EQ(test, end_listen(test, &sp), 0);
+	for (i = 0; i < ARRAY_SIZE(ids); i++) {
+		ids[i] = fake_cm_request(sp.qual, NULL, 0);
+		KUNIT_ASSERT_NOT_NULL(test, ids[i]);
+	}
+	event = KIT_EXPECT_EVENT(test, evd, DAT_CONNECTION_REQUEST_EVENT);
+	KUNIT_EXPECT_EQ(test, end_free(&sp), 0);
+
+	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), 0);
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_REJECT), 2U);
+	KUNIT_EXPECT_TRUE(test, fake_cm_alive(ids[0]));
+	KUNIT_EXPECT_EQ(test, end_count(test, DAT_HANDLE_TYPE_EP), 1);
+	KUNIT_EXPECT_EQ(test, dat_cr_reject(event.event_data
+					    .cr_arrival_event_data.cr_handle,
+					    0, NULL), 0);
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_REJECT), 3U);
+	end_close(test, &sp);
+}
+
+/* There is nobody left to tell. */
+static void kdapl_sp_end_evd_of_orphans(struct kunit *test)
+{
+	const struct end_case *c = test->param_value;
+	struct dat_evd *evd = kit_evd(test, 4, DAT_EVD_CR_FLAG);
+	struct end_sp sp = {};
+
+	end_prepare(test, &sp, c->kind, evd);
+	KUNIT_ASSERT_EQ(test, end_listen(test, &sp), 0);
+	KUNIT_ASSERT_NOT_NULL(test, fake_cm_request(sp.qual, NULL, 0));
+	fake_hca_unplug();
+	KUNIT_EXPECT_EQ(test, end_free(&sp), 0);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), 0);
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_REJECT), 0U);
+	if (sp.ep) {
+		KUNIT_EXPECT_EQ(test, dat_ep_free(sp.ep), 0);
+		KUNIT_EXPECT_EQ(test, dat_evd_free(sp.conn), 0);
+		sp.ep = NULL;
+	}
+	end_close(test, &sp);
+	kit_close(to_kit(test));
+	KUNIT_EXPECT_EQ(test, fake_hca_plug(FAKE_PROTO_IB), 0);
+	to_kit(test)->live = fake_hca_live_total();
+}
+
+static struct kunit_case kdapl_sp_end_cases[] = {
+	KUNIT_CASE_PARAM(kdapl_sp_end_evd_first, end_gen_params),
+	KUNIT_CASE(kdapl_sp_end_evd_spares),
+	KUNIT_CASE_PARAM(kdapl_sp_end_evd_of_orphans, end_gen_params),
+	{}
+};
+
+static struct kunit_suite kdapl_sp_end_suite = {
+	.name = "kdapl_sp_end",
+	.init = kit_init,
+	.exit = kit_exit,
+	.test_cases = kdapl_sp_end_cases,
+};
+
+kunit_test_suite(kdapl_sp_end_suite);
+
+MODULE_DESCRIPTION("Suite: the end of service points and of their requests");
+MODULE_IMPORT_NS(KDAPL_KUNIT);
+MODULE_LICENSE("GPL");
