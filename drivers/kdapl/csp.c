@@ -78,9 +78,7 @@ int dat_csp_create(struct dat_ia *ia, const struct dat_comm *comm,
 	new = kdapl_fault_zalloc(sizeof(*new));
 	if (!new)
 		goto out_put_feeder;
-	kdapl_obj_init(&new->sp.obj, ia, DAT_HANDLE_TYPE_CSP, csp_release);
-	kdapl_obj_get(&evd->obj);
-	new->sp.evd = evd;
+	kdapl_sp_init(&new->sp, ia, DAT_HANDLE_TYPE_CSP, evd, csp_release);
 	new->comm = *comm;
 	memcpy(&new->addr, address, kdapl_cm_addr_size(address->sa_family));
 	ret = kdapl_sp_listen(&new->sp, &new->addr,
@@ -88,8 +86,8 @@ int dat_csp_create(struct dat_ia *ia, const struct dat_comm *comm,
 	if (ret)
 		goto out_put;
 
-	kdapl_obj_link(&new->sp.obj);
 	*csp = new;
+	kdapl_sp_show(&new->sp);
 	kdapl_ia_leave(ia);
 	return 0;
 

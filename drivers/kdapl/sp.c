@@ -5,6 +5,9 @@
  * A service point is a listener on the IA's address, and an EVD for the
  * requests that come. The queue of the EVD is the backlog: a request for which
  * no unreserved slot is left is refused at the CM, so that the peer learns.
+ *
+ * A request may come, and the consumer free the service point over it, before the
+ * call that makes it is done; the free call waits for that, see kdapl_sp_listen().
  */
 #include <linux/export.h>
 #include <linux/slab.h>
@@ -38,12 +41,24 @@ static void rsp_release(struct kdapl_obj *obj)
 	kfree(rsp);
 }
 
-int kdapl_sp_listen(struct kdapl_sp *sp, struct sockaddr_storage *addr,
-		    u64 conn_qual)
+void kdapl_sp_init(struct kdapl_sp *sp, struct dat_ia *ia,
+		   enum dat_handle_type type, struct dat_evd *evd,
+		   void (*release)(struct kdapl_obj *obj))
+{
+	kdapl_obj_init(&sp->obj, ia, type, release);
+	mutex_init(&sp->mutex);
+	kdapl_obj_get(&evd->obj);
+	sp->evd = evd;
+}
+
+static int sp_listen(struct kdapl_sp *sp, struct sockaddr_storage *addr,
+		     u64 conn_qual)
 {
 	struct dat_ia *ia = sp->obj.ia;
 	struct rdma_cm_id *id;
 	int ret;
+
+	lockdep_assert_held(&sp->mutex);
 
 	id = kdapl_cm_ops->create_id(ia->net, kdapl_cm_handler, &sp->obj,
 				     RDMA_PS_TCP, IB_QPT_RC);
@@ -77,16 +92,40 @@ out_destroy:
 	return ret;
 }
 
+int kdapl_sp_listen(struct kdapl_sp *sp, struct sockaddr_storage *addr,
+		    u64 conn_qual)
+{
+	int ret;
+
+	mutex_lock(&sp->mutex);
+	ret = sp_listen(sp, addr, conn_qual);
+	if (ret)
+		mutex_unlock(&sp->mutex);
+	else
+		kdapl_obj_get(&sp->obj);
+	return ret;
+}
+
+void kdapl_sp_show(struct kdapl_sp *sp)
+{
+	kdapl_obj_link(&sp->obj);
+	/* The free call that waits for the mutex may drop all that others hold. */
+	mutex_unlock(&sp->mutex);
+	kdapl_obj_put(&sp->obj);
+}
+
 void kdapl_sp_unlisten(struct kdapl_sp *sp)
 {
 	struct dat_ia *ia = sp->obj.ia;
 	struct rdma_cm_id *id;
 	unsigned long flags;
 
+	mutex_lock(&sp->mutex);
 	spin_lock_irqsave(&ia->lock, flags);
 	id = sp->id;
 	sp->id = NULL;
 	spin_unlock_irqrestore(&ia->lock, flags);
+	mutex_unlock(&sp->mutex);
 	if (id)
 		kdapl_cm_ops->destroy_id(id);
 }
@@ -141,8 +180,9 @@ int kdapl_sp_event(struct kdapl_obj *obj, struct rdma_cm_id *id,
 	return ret;
 }
 
+/* @conn_qual 0 stands for any that is free; @got is the one that it got. */
 static int psp_create(struct dat_ia *ia, u64 conn_qual, struct dat_evd *evd,
-		      enum dat_psp_flags flags, struct dat_psp **psp)
+		      enum dat_psp_flags flags, struct dat_psp **psp, u64 *got)
 {
 	struct dat_psp *new;
 	int ret;
@@ -161,16 +201,15 @@ static int psp_create(struct dat_ia *ia, u64 conn_qual, struct dat_evd *evd,
 	new = kdapl_fault_zalloc(sizeof(*new));
 	if (!new)
 		goto out_put_feeder;
-	kdapl_obj_init(&new->sp.obj, ia, DAT_HANDLE_TYPE_PSP, psp_release);
-	kdapl_obj_get(&evd->obj);
-	new->sp.evd = evd;
+	kdapl_sp_init(&new->sp, ia, DAT_HANDLE_TYPE_PSP, evd, psp_release);
 	new->flags = flags;
 	ret = sp_listen_qual(&new->sp, conn_qual);
 	if (ret)
 		goto out_put;
 
-	kdapl_obj_link(&new->sp.obj);
+	*got = new->sp.conn_qual;
 	*psp = new;
+	kdapl_sp_show(&new->sp);
 	kdapl_ia_leave(ia);
 	return 0;
 
@@ -210,7 +249,7 @@ int dat_psp_create(struct dat_ia *ia, u64 conn_qual, struct dat_evd *evd,
 
 	if (!ia || !evd || !psp || !conn_qual)
 		return -EINVAL;
-	return psp_create(ia, conn_qual, evd, flags, psp);
+	return psp_create(ia, conn_qual, evd, flags, psp, &conn_qual);
 }
 EXPORT_SYMBOL_GPL(dat_psp_create);
 
@@ -230,19 +269,16 @@ EXPORT_SYMBOL_GPL(dat_psp_create);
 int dat_psp_create_any(struct dat_ia *ia, u64 *conn_qual, struct dat_evd *evd,
 		       enum dat_psp_flags flags, struct dat_psp **psp)
 {
-	struct dat_psp *new;
 	int ret;
 
 	might_sleep();
 
 	if (!ia || !evd || !psp || !conn_qual)
 		return -EINVAL;
-	ret = psp_create(ia, 0, evd, flags, &new);
+	ret = psp_create(ia, 0, evd, flags, psp, conn_qual);
 	if (ret)
 		return ret == -EADDRINUSE ? -EADDRNOTAVAIL : ret;
 	atomic64_inc(&ia->psp_any);
-	*conn_qual = new->sp.conn_qual;
-	*psp = new;
 	return 0;
 }
 EXPORT_SYMBOL_GPL(dat_psp_create_any);
@@ -375,11 +411,9 @@ int dat_rsp_create(struct dat_ia *ia, u64 conn_qual, struct dat_ep *ep,
 	new = kdapl_fault_zalloc(sizeof(*new));
 	if (!new)
 		goto out_put_feeder;
-	kdapl_obj_init(&new->sp.obj, ia, DAT_HANDLE_TYPE_RSP, rsp_release);
+	kdapl_sp_init(&new->sp, ia, DAT_HANDLE_TYPE_RSP, evd, rsp_release);
 	kdapl_obj_get(&ep->obj);
 	new->ep = ep;
-	kdapl_obj_get(&evd->obj);
-	new->sp.evd = evd;
 
 	mutex_lock(&ep->call_lock);
 	ret = rsp_take_ep(new);
@@ -390,8 +424,8 @@ int dat_rsp_create(struct dat_ia *ia, u64 conn_qual, struct dat_ep *ep,
 	if (ret)
 		goto out_leave_ep;
 
-	kdapl_obj_link(&new->sp.obj);
 	*rsp = new;
+	kdapl_sp_show(&new->sp);
 	kdapl_ia_leave(ia);
 	return 0;
 

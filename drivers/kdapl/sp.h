@@ -3,6 +3,7 @@
 #ifndef _KDAPL_SP_H
 #define _KDAPL_SP_H
 
+#include <linux/mutex.h>
 #include <linux/socket.h>
 #include <rdma/rdma_cm.h>
 
@@ -16,12 +17,16 @@ struct dat_evd;
 /**
  * struct kdapl_sp - what all service points have in common
  * @obj: common head
- * @id: the listener; NULL after device removal; changed under ia->lock
+ * @mutex: held by who makes it, from before the first request can come until all
+ *	know it, and by who takes @id. Inside the IA's gate, outside of rdma_cm's
+ *	handler mutex: no handler takes it
+ * @id: the listener; NULL after device removal; changed under @mutex and ia->lock
  * @evd: where its connection requests go; a reference, beside being a feeder
  * @conn_qual: what it listens on
  */
 struct kdapl_sp {
 	struct kdapl_obj obj;
+	struct mutex mutex;	/* @id, and the time before all know it */
 	struct rdma_cm_id *id;
 	struct dat_evd *evd;
 	u64 conn_qual;
@@ -55,12 +60,21 @@ static inline bool kdapl_sp_makes_eps(const struct kdapl_sp *sp)
 	       DAT_PSP_PROVIDER_FLAG;
 }
 
+/* Of a zeroed one; from here on it ends with kdapl_obj_put(). */
+void kdapl_sp_init(struct kdapl_sp *sp, struct dat_ia *ia,
+		   enum dat_handle_type type, struct dat_evd *evd,
+		   void (*release)(struct kdapl_obj *obj));
 /*
  * Listens on @addr, which becomes what it is bound to; @conn_qual 0 stands for
- * the port. A request may come before this returns. Inside the gate; sleeps.
+ * the port. A request, whose event names @sp, may come before this returns. So on
+ * success the caller has @sp's mutex and a reference: its free call waits, and
+ * until kdapl_sp_show() there is time to tell the consumer. Inside the gate;
+ * sleeps.
  */
 int kdapl_sp_listen(struct kdapl_sp *sp, struct sockaddr_storage *addr,
 		    u64 conn_qual);
+/* Puts it on the IA's list, and gives both back: it may be gone then. */
+void kdapl_sp_show(struct kdapl_sp *sp);
 /* Whoever takes the id destroys it: a free call or device removal. Sleeps. */
 void kdapl_sp_unlisten(struct kdapl_sp *sp);
 /* Ends what all kinds have; the caller drops its own and the reference. */

@@ -148,9 +148,12 @@ static int cm_listen(struct rdma_cm_id *cm_id, int backlog)
 	else
 		id->listening = true;
 	spin_unlock_irqrestore(&fake_cm_lock, flags);
-	if (!ret)
-		fake_cm_done(FAKE_CM_LISTEN, NULL, NULL, 0, backlog);
-	return ret;
+	if (ret)
+		return ret;
+	fake_cm_done(FAKE_CM_LISTEN, NULL, NULL, 0, backlog);
+	if (fake_cm_script.in_listen)
+		fake_cm_script.in_listen(cm_id, fake_cm_script.in_listen_ctx);
+	return 0;
 }
 
 static void cm_answer(struct fake_id *id, enum rdma_cm_event_type type)

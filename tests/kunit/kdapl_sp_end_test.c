@@ -3,11 +3,8 @@
  * Requests that nobody has taken when their EVD goes, and service points that go,
  * or are asked for more, at a rare moment.
  */
-#include <linux/kthread.h>
 #include <linux/module.h>
-#include <linux/tracepoint.h>
 
-#include "../../drivers/kdapl/cr.h"
 #include "../../drivers/kdapl/ep.h"
 #include "../../drivers/kdapl/ia.h"
 #include "kit.h"
@@ -201,10 +198,80 @@ static void kdapl_sp_end_evd_of_orphans(struct kunit *test)
 	to_kit(test)->live = fake_hca_live_total();
 }
 
+/* A service point that is freed while it is being made. */
+struct end_early {
+	struct end_sp sp;
+	bool freeing;
+	unsigned int destroyed;	/* ids, by the time that the listen call returns */
+};
+
+static void end_free_early(struct kit_upcall *up, const struct dat_event *event,
+			   bool more)
+{
+	const struct dat_cr_arrival_event_data *data =
+		&event->event_data.cr_arrival_event_data;
+	struct end_early *early = up->priv;
+	struct end_sp sp = early->sp;
+
+	dat_cr_reject(data->cr_handle, 0, NULL);
+	/* The creating call has not told it yet. */
+	sp.psp = data->sp_handle.psp_handle;
+	WRITE_ONCE(early->freeing, true);
+	end_free(&sp);
+}
+
+static void end_request_early(struct rdma_cm_id *id, void *ctx)
+{
+	struct sockaddr_in *sin =
+		(struct sockaddr_in *)&id->route.addr.src_addr;
+	struct end_early *early = ctx;
+
+	if (!fake_cm_request(ntohs(sin->sin_port), NULL, 0) ||
+	    !KIT_WAIT(READ_ONCE(early->freeing)))
+		return;
+	KIT_SETTLE();
+	early->destroyed = fake_cm_count(FAKE_CM_DESTROY_ID);
+}
+
+/* Whose first request comes at once, and whose upcall has no need of more. */
+static void kdapl_sp_end_in_listen(struct kunit *test)
+{
+	const struct end_case *c = test->param_value;
+	struct kit_upcall *up = kit_upcall(test);
+	struct end_early *early;
+	unsigned int destroyed;
+	struct dat_evd *evd;
+
+	early = kunit_kzalloc(test, sizeof(*early), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, early);
+	up->priv = early;
+	up->action = end_free_early;
+	evd = kit_evd_up(test, 4, DAT_EVD_CR_FLAG, DAT_UPCALL_SINGLE_INSTANCE,
+			 up);
+	end_prepare(test, &early->sp, c->kind, evd);
+	destroyed = fake_cm_count(FAKE_CM_DESTROY_ID);
+	fake_cm_script.in_listen_ctx = early;
+	fake_cm_script.in_listen = end_request_early;
+	KUNIT_EXPECT_EQ(test, end_listen(test, &early->sp), 0);
+	/* That of the request, not the one that is being made to listen. */
+	KUNIT_EXPECT_EQ(test, early->destroyed, destroyed + 1);
+	KUNIT_EXPECT_NE(test, early->sp.qual, 0ULL);
+
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(atomic_read(&up->done) == 1));
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DESTROY_ID),
+			destroyed + 2);
+	KUNIT_EXPECT_EQ(test, end_count(test, DAT_HANDLE_TYPE_PSP), 0);
+	KUNIT_EXPECT_EQ(test, end_count(test, DAT_HANDLE_TYPE_RSP), 0);
+	KUNIT_EXPECT_EQ(test, end_count(test, DAT_HANDLE_TYPE_CSP), 0);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), 0);
+	end_close(test, &early->sp);
+}
+
 static struct kunit_case kdapl_sp_end_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_sp_end_evd_first, end_gen_params),
 	KUNIT_CASE(kdapl_sp_end_evd_spares),
 	KUNIT_CASE_PARAM(kdapl_sp_end_evd_of_orphans, end_gen_params),
+	KUNIT_CASE_PARAM(kdapl_sp_end_in_listen, end_gen_params),
 	{}
 };
 
