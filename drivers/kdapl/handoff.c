@@ -67,6 +67,11 @@ static int handoff(struct dat_cr *cr, struct kdapl_sp *sp)
 	struct dat_cr *new;
 	int ret;
 
+	lockdep_assert_held(&sp->mutex);
+
+	/* It was freed meanwhile, and need not feed its EVD any more. */
+	if (!sp->id)
+		return -EINVAL;
 	if (kdapl_sp_makes_eps(sp)) {
 		ret = kdapl_ep_create_tentative(sp->obj.ia, &made);
 		if (ret)
@@ -139,7 +144,10 @@ int dat_cr_handoff(struct dat_cr *cr, u64 handoff_qual)
 	ret = -EBUSY;
 	if (test_and_set_bit(KDAPL_CR_TAKEN, &cr->flags))
 		goto out_put_sp;
+	/* Until the request is announced no free call gets further than we are. */
+	mutex_lock(&sp->mutex);
 	ret = handoff(cr, sp);
+	mutex_unlock(&sp->mutex);
 	if (ret) {
 		clear_bit(KDAPL_CR_TAKEN, &cr->flags);
 		goto out_put_sp;

@@ -18,8 +18,8 @@ struct dat_evd;
  * struct kdapl_sp - what all service points have in common
  * @obj: common head
  * @mutex: held by who makes it, from before the first request can come until all
- *	know it, and by who takes @id. Inside the IA's gate, outside of rdma_cm's
- *	handler mutex: no handler takes it
+ *	know it, by who takes @id, and by who hands a request over to it. Inside the
+ *	IA's gate, outside of rdma_cm's handler mutex: no handler takes it
  * @id: the listener; NULL after device removal; changed under @mutex and ia->lock
  * @evd: where its connection requests go; a reference, beside being a feeder
  * @conn_qual: what it listens on

@@ -3,8 +3,10 @@
  * Requests that nobody has taken when their EVD goes, and service points that go,
  * or are asked for more, at a rare moment.
  */
+#include <linux/kthread.h>
 #include <linux/module.h>
 
+#include "../../drivers/kdapl/cr.h"
 #include "../../drivers/kdapl/ep.h"
 #include "../../drivers/kdapl/ia.h"
 #include "kit.h"
@@ -267,11 +269,86 @@ static void kdapl_sp_end_in_listen(struct kunit *test)
 	end_close(test, &early->sp);
 }
 
+/* A handoff, and the end of the service point that the request goes to. */
+struct end_handoff {
+	struct dat_cr *cr;
+	struct end_sp sp;
+	struct dat_evd *evd;
+	int result;
+	bool freeing;
+	struct completion passed;
+	struct completion freed;
+};
+
+static int end_pass_on(void *arg)
+{
+	struct end_handoff *h = arg;
+
+	h->result = dat_cr_handoff(h->cr, h->sp.qual);
+	kthread_complete_and_exit(&h->passed, 0);
+}
+
+static int end_free_all(void *arg)
+{
+	struct end_handoff *h = arg;
+
+	WRITE_ONCE(h->freeing, true);
+	end_free(&h->sp);
+	dat_evd_free(h->evd);
+	kthread_complete_and_exit(&h->freed, 0);
+}
+
+/* Whichever is first, the request is refused or still the consumer's. */
+static void kdapl_sp_end_in_handoff(struct kunit *test)
+{
+	const struct end_case *c = test->param_value;
+	struct dat_evd *evd = kit_evd(test, 4, DAT_EVD_CR_FLAG);
+	struct end_sp from = { .kind = END_PSP };
+	struct end_handoff *h;
+	struct dat_event event;
+	struct rdma_cm_id *id;
+
+	h = kunit_kzalloc(test, sizeof(*h), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, h);
+	init_completion(&h->passed);
+	init_completion(&h->freed);
+	end_prepare(test, &from, END_PSP, evd);
+	KUNIT_ASSERT_EQ(test, end_listen(test, &from), 0);
+	h->evd = kit_evd(test, 4, DAT_EVD_CR_FLAG);
+	end_prepare(test, &h->sp, c->kind, h->evd);
+	KUNIT_ASSERT_EQ(test, end_listen(test, &h->sp), 0);
+	id = fake_cm_request(from.qual, NULL, 0);
+	KUNIT_ASSERT_NOT_NULL(test, id);
+	event = KIT_EXPECT_EVENT(test, evd, DAT_CONNECTION_REQUEST_EVENT);
+	h->cr = event.event_data.cr_arrival_event_data.cr_handle;
+
+	WRITE_ONCE(fake_cm_script.hold_lock, true);
+	KUNIT_EXPECT_FALSE(test, IS_ERR(kthread_run(end_pass_on, h, "pass_on")));
+	/* It knows where to. */
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(test_bit(KDAPL_CR_TAKEN,
+						  &h->cr->flags)));
+	KUNIT_EXPECT_FALSE(test, IS_ERR(kthread_run(end_free_all, h, "free")));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(READ_ONCE(h->freeing)));
+	KIT_SETTLE();
+	WRITE_ONCE(fake_cm_script.hold_lock, false);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(completion_done(&h->passed)));
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(completion_done(&h->freed)));
+
+	if (h->result)
+		KUNIT_EXPECT_EQ(test, dat_cr_reject(h->cr, 0, NULL), 0);
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_REJECT), 1U);
+	KUNIT_EXPECT_FALSE(test, fake_cm_alive(id));
+	KUNIT_EXPECT_EQ(test, end_free(&from), 0);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), 0);
+	end_close(test, &h->sp);
+}
+
 static struct kunit_case kdapl_sp_end_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_sp_end_evd_first, end_gen_params),
 	KUNIT_CASE(kdapl_sp_end_evd_spares),
 	KUNIT_CASE_PARAM(kdapl_sp_end_evd_of_orphans, end_gen_params),
 	KUNIT_CASE_PARAM(kdapl_sp_end_in_listen, end_gen_params),
+	KUNIT_CASE_PARAM(kdapl_sp_end_in_handoff, end_gen_params),
 	{}
 };
 
