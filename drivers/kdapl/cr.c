@@ -89,10 +89,11 @@ int kdapl_cr_announce(struct dat_cr *cr, struct kdapl_sp *sp)
 	if (ep->state != DAT_EP_STATE_RESERVED ||
 	    ep->rsp != data->sp_handle.rsp_handle)
 		goto out_unlock;
+	/* Whoever gets the event may look at the state without the lock. */
+	kdapl_ep_set_state(ep, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 	ret = kdapl_evd_post(cr->evd, &event, &post);
-	if (!ret)
-		kdapl_ep_set_state(ep,
-				   DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	if (ret)
+		kdapl_ep_set_state(ep, DAT_EP_STATE_RESERVED);
 out_unlock:
 	spin_unlock_irqrestore(&ep->lock, flags);
 	return ret;

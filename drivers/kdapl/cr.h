@@ -51,8 +51,8 @@ enum kdapl_cr_flags {
 /* A CR without id for a service point that stays meanwhile; sleeps. */
 struct dat_cr *kdapl_cr_alloc(struct kdapl_sp *sp, struct dat_ep *ep);
 /*
- * Posts the event, and changes the state of an RSP's EP with it: nobody sees
- * one of the two. On success the CR is the consumer's.
+ * Posts the event, and changes the state of an RSP's EP with it: nobody gets the
+ * event and sees the old state. On success the CR is the consumer's.
  */
 int kdapl_cr_announce(struct dat_cr *cr, struct kdapl_sp *sp);
 /* Its EP without the request: UNCONNECTED again, or gone. Sleeps. */

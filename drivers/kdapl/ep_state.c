@@ -73,11 +73,14 @@ static const struct {
 	[KDAPL_CALL_QUERY] = { GENMASK(KDAPL_EP_STATES - 1, 0), NEED_FREE_EP },
 };
 
-/* Row: from; bits: to. D comes from anywhere when the device is removed. */
+/*
+ * Row: from; bits: to. D comes from anywhere when the device is removed, R from P
+ * when the event of the request found no room.
+ */
 static const u16 state_follows[KDAPL_EP_STATES] = {
 	[U] = BIT(R) | BIT(A) | BIT(CP) | BIT(D),
 	[R] = BIT(U) | BIT(P) | BIT(D),
-	[P] = BIT(U) | BIT(CP) | BIT(D),
+	[P] = BIT(U) | BIT(R) | BIT(CP) | BIT(D),
 	[T] = BIT(CP) | BIT(D),
 	[A] = BIT(C) | BIT(D),
 	[CP] = BIT(C) | BIT(D),

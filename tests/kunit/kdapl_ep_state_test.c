@@ -149,8 +149,8 @@ static void kdapl_ep_state_table(struct kunit *test)
 static void kdapl_ep_state_transitions(struct kunit *test)
 {
 	static const struct { enum dat_ep_state from, to; } ok[] = {
-		{ U, R }, { R, U }, { R, P }, { P, U }, { P, CP }, { U, CP },
-		{ T, CP }, { U, A }, { A, C }, { A, D }, { CP, C }, { CP, D },
+		{ U, R }, { R, U }, { R, P }, { P, R }, { P, U }, { P, CP },
+		{ U, CP }, { T, CP }, { U, A }, { A, C }, { A, D }, { CP, C }, { CP, D },
 		{ C, DP }, { C, D }, { DP, D }, { D, U },
 	};
 	static const struct { enum dat_ep_state from, to; } wrong[] = {

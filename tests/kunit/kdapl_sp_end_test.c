@@ -5,6 +5,7 @@
  */
 #include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/tracepoint.h>
 
 #include "../../drivers/kdapl/cr.h"
 #include "../../drivers/kdapl/ep.h"
@@ -343,12 +344,98 @@ static void kdapl_sp_end_in_handoff(struct kunit *test)
 	end_close(test, &h->sp);
 }
 
+/* What a post of an event finds; and the tracepoint, which is not exported. */
+struct end_post {
+	struct notifier_block finder;
+	struct tracepoint *tp;
+	struct dat_ep *ep;
+	unsigned int seen;
+	enum dat_ep_state state;
+};
+
+static int end_find_post(struct notifier_block *nb, unsigned long action,
+			 void *data)
+{
+	struct end_post *post = container_of(nb, struct end_post, finder);
+	const struct module *mod = ((struct tp_module *)data)->mod;
+	struct tracepoint *tp;
+	unsigned int i;
+
+	for (i = 0; i < mod->num_tracepoints; i++) {
+		tp = tracepoint_ptr_deref(&mod->tracepoints_ptrs[i]);
+		if (!strcmp(tp->name, "kdapl_evd_post"))
+			post->tp = tp;
+	}
+	return NOTIFY_DONE;
+}
+
+/* Under the EVD's lock: nobody can have dequeued it yet. */
+static void end_see_post(void *data, u32 evd, u32 number)
+{
+	struct end_post *post = data;
+
+	if (number != DAT_CONNECTION_REQUEST_EVENT)
+		return;
+	post->seen++;
+	post->state = kit_state(post->ep);
+}
+
+/* Who gets the event of an RSP's request can act upon it at once. */
+static void kdapl_sp_end_state_with_event(struct kunit *test)
+{
+	struct end_post *post;
+	struct end_sp sp = {};
+	struct rdma_cm_id *id;
+
+	post = kunit_kzalloc(test, sizeof(*post), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, post);
+	post->finder.notifier_call = end_find_post;
+	KUNIT_ASSERT_EQ(test, register_tracepoint_module_notifier(&post->finder),
+			0);
+	unregister_tracepoint_module_notifier(&post->finder);
+	KUNIT_ASSERT_NOT_NULL(test, post->tp);
+
+	end_prepare(test, &sp, END_RSP, kit_evd(test, 4, DAT_EVD_CR_FLAG));
+	post->ep = sp.ep;
+	KUNIT_ASSERT_EQ(test, end_listen(test, &sp), 0);
+	KUNIT_ASSERT_EQ(test, tracepoint_probe_register(post->tp, end_see_post,
+							post), 0);
+	id = fake_cm_request(sp.qual, NULL, 0);
+	tracepoint_probe_unregister(post->tp, end_see_post, post);
+	tracepoint_synchronize_unregister();
+	KUNIT_EXPECT_NOT_NULL(test, id);
+	KUNIT_EXPECT_EQ(test, post->seen, 1U);
+	KUNIT_EXPECT_EQ(test, (int)post->state,
+			DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+}
+
+/* A request that finds no room leaves the EP to the next one. */
+static void kdapl_sp_end_rsp_without_room(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 4, DAT_EVD_CR_FLAG |
+				      DAT_EVD_SOFTWARE_FLAG);
+	struct end_sp sp = {};
+
+	end_prepare(test, &sp, END_RSP, evd);
+	KUNIT_ASSERT_EQ(test, end_listen(test, &sp), 0);
+	while (!kit_post_se(evd, 1))
+		;
+	KUNIT_EXPECT_NULL(test, fake_cm_request(sp.qual, NULL, 0));
+	KUNIT_EXPECT_EQ(test, (int)kit_state(sp.ep), DAT_EP_STATE_RESERVED);
+	kit_drain(evd);
+	KUNIT_EXPECT_NOT_NULL(test, fake_cm_request(sp.qual, NULL, 0));
+	KUNIT_EXPECT_EQ(test, (int)kit_state(sp.ep),
+			DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+}
+
 static struct kunit_case kdapl_sp_end_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_sp_end_evd_first, end_gen_params),
 	KUNIT_CASE(kdapl_sp_end_evd_spares),
 	KUNIT_CASE_PARAM(kdapl_sp_end_evd_of_orphans, end_gen_params),
 	KUNIT_CASE_PARAM(kdapl_sp_end_in_listen, end_gen_params),
 	KUNIT_CASE_PARAM(kdapl_sp_end_in_handoff, end_gen_params),
+	KUNIT_CASE(kdapl_sp_end_state_with_event),
+	KUNIT_CASE(kdapl_sp_end_rsp_without_room),
 	{}
 };
 
