@@ -15,7 +15,8 @@
  *        deadline of a dat_ep_disconnect(). Then the DREP, and FLUSH.
  * DOUBT  a request was flushed while connected: the responder of a failed
  *        access notices only so. If the CM does not say DISCONNECTED within
- *        doubt_ms, it is BROKEN.
+ *        doubt_ms, it is BROKEN. Or while connecting: then the CM may say what
+ *        became of that.
  * FLUSH  the QP is in error. The contexts that come home are counted; nothing
  *        blocks, and no consumer needs to dequeue: the work polls the CQs. What
  *        does not come home in time is reported after the QP was destroyed.
@@ -337,6 +338,8 @@ unsigned long kdapl_close_next_look(struct dat_ep *ep)
 		break;
 	case KDAPL_CLOSE_DOUBT:
 		next = ep->phase_deadline;
+		if (ep->timeout_at && time_before(ep->timeout_at, next))
+			next = ep->timeout_at;
 		break;
 	case KDAPL_CLOSE_FLUSH:
 		next = poll;

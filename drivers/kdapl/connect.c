@@ -237,15 +237,18 @@ static int connect_established(struct dat_ep *ep)
 		.notify = true,
 	};
 	unsigned long flags;
-	int ret;
+	int ret = 0;
 
 	/*
 	 * Memory that the peer may be told of must be registered by then. It waits
 	 * from the moment of the look on: registrations that another EP carries may
-	 * come home behind the look, and only who waits is told.
+	 * come home behind the look, and only who waits is told. Through a QP that
+	 * has flushed nothing is registered, and no memory reached.
 	 */
-	WRITE_ONCE(ep->reg_wait, true);
-	ret = kdapl_lmr_defer_register(ep);
+	if (ep->phase == KDAPL_CLOSE_NONE) {
+		WRITE_ONCE(ep->reg_wait, true);
+		ret = kdapl_lmr_defer_register(ep);
+	}
 	if (ret == -EINPROGRESS)
 		return 0;
 	if (ret) {
@@ -328,13 +331,15 @@ static void connect_refused(struct dat_ep *ep)
 		kdapl_close_fail(ep, event);
 }
 
+/* In DOUBT, too: what the CM says of the attempt is what is waited for there. */
 static bool connect_pending(struct dat_ep *ep)
 {
 	enum dat_ep_state state = READ_ONCE(ep->state);
 
 	return (state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
 		state == DAT_EP_STATE_COMPLETION_PENDING) &&
-	       ep->phase == KDAPL_CLOSE_NONE && !READ_ONCE(ep->terminal);
+	       (ep->phase == KDAPL_CLOSE_NONE ||
+		ep->phase == KDAPL_CLOSE_DOUBT) && !READ_ONCE(ep->terminal);
 }
 
 static bool connect_due(struct dat_ep *ep, unsigned long todo,
@@ -343,26 +348,13 @@ static bool connect_due(struct dat_ep *ep, unsigned long todo,
 	return todo & BIT(bit) && connect_pending(ep) && ep->id;
 }
 
-/**
- * kdapl_connect_run - go on with a connection that is being made
- * @ep: the EP
- * @todo: the notes of this run
- *
- * Context: the EP's work.
- */
-void kdapl_connect_run(struct dat_ep *ep, unsigned long todo)
+/* The steps of ours that are due; none for a QP that has flushed. */
+static int connect_steps(struct dat_ep *ep, unsigned long todo)
 {
-	bool active;
 	int ret = 0;
 
-	if (!connect_pending(ep)) {
-		/* An LMR that was created since; its creator waits for it. */
-		if (todo & BIT(KDAPL_EP_TODO_REG) &&
-		    READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED)
-			kdapl_lmr_defer_register(ep);
-		return;
-	}
-	active = ep->active;
+	if (ep->phase != KDAPL_CLOSE_NONE)
+		return 0;
 
 	if (todo & BIT(KDAPL_EP_TODO_CONNECT) && !ep->id)
 		ret = connect_start(ep);
@@ -376,12 +368,37 @@ void kdapl_connect_run(struct dat_ep *ep, unsigned long todo)
 		ret = connect_reply(ep);
 	if (!ret && connect_due(ep, todo, KDAPL_EP_TODO_ACCEPT))
 		ret = connect_accept(ep);
-	if (!ret && connect_due(ep, todo, KDAPL_EP_TODO_COMM_EST))
-		kdapl_cm_ops->notify(ep->id, IB_EVENT_COMM_EST);
+	return ret;
+}
+
+/**
+ * kdapl_connect_run - go on with a connection that is being made
+ * @ep: the EP
+ * @todo: the notes of this run
+ *
+ * Context: the EP's work.
+ */
+void kdapl_connect_run(struct dat_ep *ep, unsigned long todo)
+{
+	bool active;
+	int ret;
+
+	if (!connect_pending(ep)) {
+		/* An LMR that was created since; its creator waits for it. */
+		if (todo & BIT(KDAPL_EP_TODO_REG) &&
+		    READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED)
+			kdapl_lmr_defer_register(ep);
+		return;
+	}
+	active = ep->active;
+
+	ret = connect_steps(ep, todo);
 	if (ret) {
 		connect_failed(ep, ret);
 		return;
 	}
+	if (connect_due(ep, todo, KDAPL_EP_TODO_COMM_EST))
+		kdapl_cm_ops->notify(ep->id, IB_EVENT_COMM_EST);
 
 	/* A DREQ in place of the RTU says that the peer was connected, too. */
 	if (connect_due(ep, todo, KDAPL_EP_TODO_ESTABLISHED) ||

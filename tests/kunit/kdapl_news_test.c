@@ -92,6 +92,73 @@ static void kdapl_news_flushed_while_connecting(struct kunit *test)
 			NEWS_DOUBT_MS);
 }
 
+/* The same, and the CM gets to why only behind it, as iw_cm does by its queue. */
+static void kdapl_news_flushed_then_rejected(struct kunit *test)
+{
+	struct dat_evd *conn = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
+	struct dat_evd *dto = kit_evd(test, 8, DAT_EVD_DTO_FLAG);
+	struct dat_ep *ep = news_connecting(test, dto, conn);
+	struct dat_connection_event_data *data;
+	struct dat_event event;
+
+	kdapl_doubt_ms = NEWS_NEVER_MS;
+	news_flush_one(test, ep, dto);
+	KUNIT_ASSERT_EQ(test, fake_cm_event(ep->id, RDMA_CM_EVENT_REJECTED,
+					    IB_CM_REJ_CONSUMER_DEFINED, "no",
+					    2), 0);
+	event = KIT_EXPECT_EVENT(test, conn, EV(PEER_REJECTED));
+	data = &event.event_data.connect_event_data;
+	KUNIT_ASSERT_EQ(test, (int)data->private_data_size, 2);
+	KUNIT_EXPECT_EQ(test, memcmp(data->private_data, "no", 2), 0);
+}
+
+/* Or that the connection was made, and ended at once. */
+static void kdapl_news_flushed_then_established(struct kunit *test)
+{
+	struct dat_connection_event_data *data;
+	struct dat_evd *conn, *dto;
+	struct dat_event event;
+	struct dat_ep *ep;
+
+	kit_replug(test, FAKE_PROTO_IWARP);
+	conn = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
+	dto = kit_evd(test, 8, DAT_EVD_DTO_FLAG);
+	ep = news_connecting(test, dto, conn);
+	kdapl_doubt_ms = NEWS_NEVER_MS;
+	news_flush_one(test, ep, dto);
+	KUNIT_ASSERT_EQ(test, fake_cm_event(ep->id, RDMA_CM_EVENT_ESTABLISHED,
+					    0, "yes", 3), 0);
+	event = KIT_EXPECT_EVENT(test, conn, EV(ESTABLISHED));
+	data = &event.event_data.connect_event_data;
+	KUNIT_ASSERT_EQ(test, (int)data->private_data_size, 3);
+	KUNIT_EXPECT_EQ(test, memcmp(data->private_data, "yes", 3), 0);
+	KUNIT_EXPECT_EQ(test, (int)ep->phase, KDAPL_CLOSE_DOUBT);
+	KUNIT_ASSERT_EQ(test, fake_cm_event(ep->id, RDMA_CM_EVENT_DISCONNECTED,
+					    0, NULL, 0), 0);
+	kit_expect_end(test, conn, ep, EV(DISCONNECTED));
+}
+
+/* Or nothing: then that takes no longer than the consumer wants to wait. */
+static void kdapl_news_flushed_then_timeout(struct kunit *test)
+{
+	struct dat_evd *conn = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
+	struct dat_evd *dto = kit_evd(test, 8, DAT_EVD_DTO_FLAG);
+	struct dat_ep *ep = kit_ep(test, dto, dto, conn, 2);
+	struct sockaddr_in addr;
+
+	kdapl_doubt_ms = NEWS_NEVER_MS;
+	fake_cm_script.no_connect = true;
+	kit_address(&addr);
+	KUNIT_ASSERT_EQ(test, kit_post_recv(ep, 1), 0);
+	KUNIT_ASSERT_EQ(test, dat_ep_connect(ep, (struct sockaddr *)&addr, 4000,
+					     NEWS_DOUBT_MS * USEC_PER_MSEC, 0,
+					     NULL, DAT_QOS_BEST_EFFORT,
+					     DAT_CONNECT_DEFAULT_FLAG), 0);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(fake_cm_count(FAKE_CM_CONNECT) == 1));
+	news_flush_one(test, ep, dto);
+	kit_expect_end(test, conn, ep, EV(TIMED_OUT));
+}
+
 /* What was held back from the QP before this one says nothing of this one. */
 static void kdapl_news_held_while_connecting(struct kunit *test)
 {
@@ -143,12 +210,10 @@ static void kdapl_news_flushed_then_dreq(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 1U);
 }
 
-/* A DREQ comes in the place of the RTU: so the peer was connected. */
-static void kdapl_news_dreq_for_an_rtu(struct kunit *test)
+/* The id of an EP that has accepted, and waits for the RTU. */
+static struct rdma_cm_id *news_accepted(struct kunit *test, struct dat_ep *ep)
 {
-	struct dat_evd *conn = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
 	struct dat_evd *cr_evd = kit_evd(test, 4, DAT_EVD_CR_FLAG);
-	struct dat_ep *ep = kit_ep(test, NULL, NULL, conn, 0);
 	struct rdma_cm_id *id;
 	struct dat_event event;
 	struct dat_psp *psp;
@@ -162,11 +227,61 @@ static void kdapl_news_dreq_for_an_rtu(struct kunit *test)
 					    .cr_arrival_event_data.cr_handle,
 					    ep, 0, NULL), 0);
 	KUNIT_ASSERT_TRUE(test, KIT_WAIT(fake_cm_count(FAKE_CM_ACCEPT) == 1));
+	return id;
+}
+
+/* A DREQ comes in the place of the RTU: so the peer was connected. */
+static void kdapl_news_dreq_for_an_rtu(struct kunit *test)
+{
+	struct dat_evd *conn = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
+	struct dat_ep *ep = kit_ep(test, NULL, NULL, conn, 0);
+	struct rdma_cm_id *id = news_accepted(test, ep);
+
 	KUNIT_EXPECT_EQ(test, fake_cm_event(id, RDMA_CM_EVENT_DISCONNECTED, 0,
 					    NULL, 0), 0);
 	KIT_EXPECT_EVENT(test, conn, EV(ESTABLISHED));
 	kit_expect_end(test, conn, ep, EV(DISCONNECTED));
 	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DISCONNECT), 1U);
+}
+
+/* The QP has flushed, and behind that the CM tells what it has to tell. */
+static void kdapl_news_flushed_before_an_rtu(struct kunit *test)
+{
+	static const enum rdma_cm_event_type types[] = {
+		RDMA_CM_EVENT_ESTABLISHED, RDMA_CM_EVENT_DISCONNECTED,
+	};
+	struct dat_evd *conn = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
+	struct dat_evd *dto = kit_evd(test, 8, DAT_EVD_DTO_FLAG);
+	struct dat_ep *ep = kit_ep(test, dto, dto, conn, 2);
+	struct rdma_cm_id *id;
+	int i;
+
+	kdapl_doubt_ms = NEWS_NEVER_MS;
+	KUNIT_ASSERT_EQ(test, kit_post_recv(ep, 1), 0);
+	id = news_accepted(test, ep);
+	news_flush_one(test, ep, dto);
+	for (i = 0; i < ARRAY_SIZE(types); i++)
+		KUNIT_EXPECT_EQ(test, fake_cm_event(id, types[i], 0, NULL, 0),
+				0);
+	KIT_EXPECT_EVENT(test, conn, EV(ESTABLISHED));
+	kit_expect_end(test, conn, ep, EV(DISCONNECTED));
+}
+
+/* The same for a passive side whose peer will not have it. */
+static void kdapl_news_flushed_then_refused(struct kunit *test)
+{
+	struct dat_evd *conn = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
+	struct dat_evd *dto = kit_evd(test, 8, DAT_EVD_DTO_FLAG);
+	struct dat_ep *ep = kit_ep(test, dto, dto, conn, 2);
+	struct rdma_cm_id *id;
+
+	kdapl_doubt_ms = NEWS_NEVER_MS;
+	KUNIT_ASSERT_EQ(test, kit_post_recv(ep, 1), 0);
+	id = news_accepted(test, ep);
+	news_flush_one(test, ep, dto);
+	KUNIT_EXPECT_EQ(test, fake_cm_event(id, RDMA_CM_EVENT_UNREACHABLE,
+					    -ETIMEDOUT, NULL, 0), 0);
+	kit_expect_end(test, conn, ep, EV(ACCEPT_COMPLETION_ERROR));
 }
 
 /* The passive side has given up although we had answered its REP. */
@@ -336,9 +451,14 @@ static void kdapl_news_from_ipv6(struct kunit *test)
 static struct kunit_case kdapl_news_cases[] = {
 	KUNIT_CASE(kdapl_news_qp_fatal_while_connecting),
 	KUNIT_CASE(kdapl_news_flushed_while_connecting),
+	KUNIT_CASE(kdapl_news_flushed_then_rejected),
+	KUNIT_CASE(kdapl_news_flushed_then_established),
+	KUNIT_CASE(kdapl_news_flushed_then_timeout),
 	KUNIT_CASE(kdapl_news_held_while_connecting),
 	KUNIT_CASE(kdapl_news_flushed_then_dreq),
 	KUNIT_CASE(kdapl_news_dreq_for_an_rtu),
+	KUNIT_CASE(kdapl_news_flushed_before_an_rtu),
+	KUNIT_CASE(kdapl_news_flushed_then_refused),
 	KUNIT_CASE(kdapl_news_rejected_when_connected),
 	KUNIT_CASE(kdapl_news_of_the_device),
 	KUNIT_CASE(kdapl_news_of_a_cq),
@@ -352,7 +472,7 @@ static struct kunit_case kdapl_news_cases[] = {
 static struct kunit_suite kdapl_news_suite = {
 	.name = "kdapl_news",
 	.init = kit_init,
-	.exit = kit_exit,
+	.exit = kit_exit_replug,
 	.test_cases = kdapl_news_cases,
 };
 
