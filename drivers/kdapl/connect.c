@@ -110,6 +110,8 @@ static enum dat_event_number connect_error(struct dat_ep *ep, int error)
 	case -EHOSTUNREACH:
 	case -ENETUNREACH:
 	case -EADDRNOTAVAIL:
+	/* Our address is on a netdev without RDMA; of a removal: BROKEN. */
+	case -ENODEV:
 		return DAT_CONNECTION_EVENT_UNREACHABLE;
 	default:
 		return DAT_CONNECTION_EVENT_NON_PEER_REJECTED;

@@ -71,6 +71,9 @@ static int sp_listen(struct kdapl_sp *sp, struct sockaddr_storage *addr,
 			goto out_destroy;
 	}
 	ret = kdapl_cm_ops->bind_addr(id, (struct sockaddr *)addr);
+	/* So rdma_cm calls an address of a netdev that has no RDMA. */
+	if (ret == -ENODEV && !kdapl_ia_removing(ia))
+		ret = -EADDRNOTAVAIL;
 	if (ret)
 		goto out_destroy;
 	/* Requests through another port are none of ours. */
@@ -239,8 +242,8 @@ out_leave:
  *
  * Context: process; sleeps; also from process-context upcalls.
  * Return: 0; -EINVAL: NULL, qualifier 0, unknown @flags, an EVD of another IA or
- * without the CR stream; -EADDRINUSE; -ENOMEM; -ENODEV: the device is gone; else
- * the errno of rdma_cm.
+ * without the CR stream; -EADDRINUSE; -EADDRNOTAVAIL: the IA's address is gone;
+ * -ENOMEM; -ENODEV: the device is gone; else the errno of rdma_cm.
  */
 int dat_psp_create(struct dat_ia *ia, u64 conn_qual, struct dat_evd *evd,
 		   enum dat_psp_flags flags, struct dat_psp **psp)
@@ -264,7 +267,7 @@ EXPORT_SYMBOL_GPL(dat_psp_create);
  * Origin: DAT 2.0.
  *
  * Context: process; sleeps; also from process-context upcalls.
- * Return: as dat_psp_create(), but -EADDRNOTAVAIL: no qualifier is free.
+ * Return: as dat_psp_create(), but -EADDRNOTAVAIL also: no qualifier is free.
  */
 int dat_psp_create_any(struct dat_ia *ia, u64 *conn_qual, struct dat_evd *evd,
 		       enum dat_psp_flags flags, struct dat_psp **psp)
@@ -382,8 +385,9 @@ static void rsp_leave_ep(struct dat_rsp *rsp)
  * Context: process; sleeps; also from process-context upcalls.
  * Return: 0; -EINVAL: NULL, qualifier 0, an EP or EVD of another IA, an EVD
  * without the CR stream; -EOPNOTSUPP: no @ep, kdapl makes EPs for PSPs only;
- * -EISCONN, -EALREADY, -EBUSY, -EBADFD: the state of @ep; -EADDRINUSE; -ENOMEM;
- * -ENODEV: the device is gone; else the errno of rdma_cm.
+ * -EISCONN, -EALREADY, -EBUSY, -EBADFD: the state of @ep; -EADDRINUSE;
+ * -EADDRNOTAVAIL: the IA's address is gone; -ENOMEM; -ENODEV: the device is gone;
+ * else the errno of rdma_cm.
  */
 int dat_rsp_create(struct dat_ia *ia, u64 conn_qual, struct dat_ep *ep,
 		   struct dat_evd *evd, struct dat_rsp **rsp)

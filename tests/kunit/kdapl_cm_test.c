@@ -171,6 +171,17 @@ static void kdapl_cm_timed_out(struct kunit *test)
 	KUNIT_EXPECT_LE(test, jiffies_to_msecs(jiffies - begun), 30000U);
 }
 
+/* The IA's address has moved to a netdev without RDMA. */
+static void kdapl_cm_address_moved(struct kunit *test)
+{
+	struct dat_evd *evd = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
+	struct dat_ep *ep = kit_ep(test, NULL, NULL, evd, 0);
+
+	fake_cm_fail(FAKE_CM_RESOLVE_ADDR, 1, 1, -ENODEV);
+	KUNIT_ASSERT_EQ(test, kit_connect(ep, 4003), 0);
+	kit_expect_end(test, evd, ep, EV(UNREACHABLE));
+}
+
 static void kdapl_cm_nobody_listens(struct kunit *test)
 {
 	struct dat_evd *evd = kit_evd(test, 8, DAT_EVD_CONNECTION_FLAG);
@@ -441,6 +452,7 @@ static struct kunit_case kdapl_cm_cases[] = {
 	KUNIT_CASE_PARAM(kdapl_cm_passive_end, cm_passive_gen_params),
 	KUNIT_CASE(kdapl_cm_connect_call_fails),
 	KUNIT_CASE(kdapl_cm_timed_out),
+	KUNIT_CASE(kdapl_cm_address_moved),
 	KUNIT_CASE(kdapl_cm_nobody_listens),
 	KUNIT_CASE(kdapl_cm_private_data),
 	KUNIT_CASE(kdapl_cm_reject),

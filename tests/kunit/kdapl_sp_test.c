@@ -405,6 +405,11 @@ static void kdapl_sp_csp_refused(struct kunit *test)
 	addr.sin_addr.s_addr = htonl(FAKE_IP4 + 1);
 	KUNIT_EXPECT_EQ(test, dat_csp_create(ia, &comm, sa, sp->cr_evd, &csp),
 			-EADDRNOTAVAIL);
+	/* An address of ours, but of a netdev that has no RDMA, as lo. */
+	fake_cm_fail(FAKE_CM_BIND_ADDR, 1, 1, -ENODEV);
+	KUNIT_EXPECT_EQ(test, dat_csp_create(ia, &comm, sa, sp->cr_evd, &csp),
+			-EADDRNOTAVAIL);
+	KUNIT_EXPECT_EQ(test, fake_cm_fail_left(), 0U);
 	KUNIT_EXPECT_NULL(test, csp);
 	kit_address(&addr);
 	addr.sin_port = htons(4110);
