@@ -17,6 +17,8 @@
  *        access notices only so. If the CM does not say DISCONNECTED within
  *        doubt_ms, it is BROKEN. Or while connecting: then the CM may say what
  *        became of that.
+ * ID     iWARP: the attempt has ended, but its id goes only when the peer has
+ *        answered, in another work, and the QP lives as long. Then: FLUSH.
  * FLUSH  the QP is in error. The contexts that come home are counted; nothing
  *        blocks, and no consumer needs to dequeue: the work polls the CQs. What
  *        does not come home in time is reported after the QP was destroyed.
@@ -89,9 +91,19 @@ static bool close_disconnect(struct dat_ep *ep)
 	return !ep->dreq_due;
 }
 
+/* No turning back: what ends the connection is decided, and under way. */
+static bool close_ending(struct dat_ep *ep)
+{
+	return ep->phase == KDAPL_CLOSE_ID || ep->phase == KDAPL_CLOSE_FLUSH;
+}
+
 void kdapl_close_fail(struct dat_ep *ep, enum dat_event_number event)
 {
 	close_decide(ep, event);
+	if (kdapl_connect_drop_id_later(ep)) {
+		kdapl_flush_set_phase(ep, KDAPL_CLOSE_ID);
+		return;
+	}
 	kdapl_connect_drop_id(ep);
 	kdapl_flush_start(ep);
 }
@@ -174,7 +186,7 @@ void kdapl_close_asked(struct dat_ep *ep, unsigned long todo)
 {
 	if (!(todo & (BIT(KDAPL_EP_TODO_ABRUPT) | BIT(KDAPL_EP_TODO_GRACEFUL))))
 		return;
-	if (ep->phase == KDAPL_CLOSE_FLUSH || ep->phase == KDAPL_CLOSE_DONE)
+	if (close_ending(ep) || ep->phase == KDAPL_CLOSE_DONE)
 		return;
 
 	if (close_pending(ep)) {
@@ -212,6 +224,7 @@ static void close_disconnected(struct dat_ep *ep)
 		close_start_grace(ep);
 		break;
 	case KDAPL_CLOSE_GRACE:
+	case KDAPL_CLOSE_ID:
 		break;
 	case KDAPL_CLOSE_FLUSH:
 	case KDAPL_CLOSE_DONE:
@@ -223,13 +236,8 @@ static void close_disconnected(struct dat_ep *ep)
 /* A completion failed, or the provider gave the QP up. */
 static void close_broken(struct dat_ep *ep)
 {
-	switch (ep->phase) {
-	case KDAPL_CLOSE_FLUSH:
-	case KDAPL_CLOSE_DONE:
+	if (close_ending(ep) || ep->phase == KDAPL_CLOSE_DONE)
 		return;
-	default:
-		break;
-	}
 	if (close_connected(ep))
 		close_abrupt(ep, DAT_CONNECTION_EVENT_BROKEN);
 	else if (close_pending(ep))
@@ -276,6 +284,11 @@ static void close_look(struct dat_ep *ep)
 			close_abrupt(ep, DAT_CONNECTION_EVENT_BROKEN);
 		else
 			kdapl_close_fail(ep, DAT_CONNECTION_EVENT_BROKEN);
+		break;
+	case KDAPL_CLOSE_ID:
+		/* Else it is in this run that the other work was asked. */
+		if (!ep->connecting)
+			kdapl_flush_start(ep);
 		break;
 	case KDAPL_CLOSE_FLUSH:
 		kdapl_flush_look(ep);
@@ -344,6 +357,7 @@ unsigned long kdapl_close_next_look(struct dat_ep *ep)
 	case KDAPL_CLOSE_FLUSH:
 		next = poll;
 		break;
+	case KDAPL_CLOSE_ID:
 	case KDAPL_CLOSE_DONE:
 		break;
 	}
@@ -360,7 +374,7 @@ void kdapl_close_free(struct dat_ep *ep)
 	switch (READ_ONCE(ep->state)) {
 	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
 	case DAT_EP_STATE_COMPLETION_PENDING:
-		if (ep->phase != KDAPL_CLOSE_FLUSH)
+		if (!close_ending(ep))
 			kdapl_close_fail(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 		break;
 	case DAT_EP_STATE_CONNECTED:

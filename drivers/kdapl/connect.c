@@ -58,16 +58,11 @@ void kdapl_connect_drop_notes(struct dat_ep *ep)
 	connect_clear_notes(ep, BIT(KDAPL_EP_TODO_WATERMARK) - 1);
 }
 
-/**
- * kdapl_connect_drop_id - destroy the EP's id, if it has one
- * @ep: the EP
- *
+/*
  * No handler of the id runs when this returns, and none left a note: what came
  * with the old id must not be taken for news of the next one.
- *
- * Context: the EP's work; waits for handlers, which wait for nothing.
  */
-void kdapl_connect_drop_id(struct dat_ep *ep)
+static void connect_destroy_id(struct dat_ep *ep)
 {
 	static const unsigned long notes =
 		BIT(KDAPL_EP_TODO_ADDR) | BIT(KDAPL_EP_TODO_ROUTE) |
@@ -87,12 +82,39 @@ void kdapl_connect_drop_id(struct dat_ep *ep)
 
 	kdapl_cm_ops->destroy_id(id);
 	connect_clear_notes(ep, notes);
-	/* The step was due in this run, and has not begun. */
-	ep->connecting = false;
+	ep->id_waits = false;
 	ep->id_connected = false;
 	ep->dreq_due = false;
 	/* Or a registration would establish the next attempt before its time. */
 	WRITE_ONCE(ep->reg_wait, false);
+}
+
+/**
+ * kdapl_connect_drop_id - destroy the EP's id, if it has one
+ * @ep: the EP
+ *
+ * Context: the EP's work; waits for handlers, which wait for nothing, and on iWARP
+ * for the peer's answer: see kdapl_connect_drop_id_later().
+ */
+void kdapl_connect_drop_id(struct dat_ep *ep)
+{
+	connect_destroy_id(ep);
+	/* The step was due in this run, and has not begun. */
+	ep->connecting = false;
+}
+
+/*
+ * iw_cm keeps whoever destroys an id until the peer has answered its request, or the
+ * provider gives up (siw: 10 s). The QP must be as it is until then: siw would not
+ * find the connection behind one in error, and leave the peer's half of it open. So
+ * the EP goes to its other work once more, as for rdma_connect().
+ */
+bool kdapl_connect_drop_id_later(struct dat_ep *ep)
+{
+	if (!ep->id || !ep->id_waits)
+		return false;
+	ep->connecting = true;
+	return true;
 }
 
 static bool connect_late(struct dat_ep *ep)
@@ -197,10 +219,15 @@ void kdapl_connect_work(struct work_struct *work)
 	struct dat_ep *ep = container_of(work, struct dat_ep, connect_work);
 	struct rdma_conn_param param;
 
-	connect_param(ep, &param);
-	ep->connect_result = kdapl_cm_ops->connect(ep->id, &param);
-	/* The note first: whichever run of ep_work() is the next one finds it. */
-	set_bit(KDAPL_EP_TODO_REQUESTED, &ep->todo);
+	if (ep->phase == KDAPL_CLOSE_ID) {
+		connect_destroy_id(ep);
+	} else {
+		connect_param(ep, &param);
+		ep->connect_result = kdapl_cm_ops->connect(ep->id, &param);
+		ep->id_waits = !ep->connect_result;
+		/* First: whichever run of ep_work() is the next one finds it. */
+		set_bit(KDAPL_EP_TODO_REQUESTED, &ep->todo);
+	}
 	/* Pairs with the acquire in ep_work(), which has the EP again. */
 	smp_store_release(&ep->connecting, false);
 	mod_delayed_work(kdapl_wq, &ep->work, 0);
@@ -217,7 +244,9 @@ static int connect_accept(struct dat_ep *ep)
 	if (ret)
 		return ret;
 	connect_param(ep, &param);
-	return kdapl_cm_ops->accept(ep->id, &param);
+	ret = kdapl_cm_ops->accept(ep->id, &param);
+	ep->id_waits = !ret && ep->obj.ia->iwarp;
+	return ret;
 }
 
 /*
@@ -395,6 +424,10 @@ void kdapl_connect_run(struct dat_ep *ep, unsigned long todo)
 	active = ep->active;
 
 	ret = connect_steps(ep, todo);
+	/* What iw_cm tells of an id it tells when nobody has to wait any more. */
+	if (todo & (BIT(KDAPL_EP_TODO_ESTABLISHED) |
+		    BIT(KDAPL_EP_TODO_CM_FAILED)))
+		ep->id_waits = false;
 	if (ret) {
 		connect_failed(ep, ret);
 		return;

@@ -66,6 +66,7 @@ enum kdapl_close_phase {
 	KDAPL_CLOSE_DREQ,	/* DREQ sent, DREP awaited, QP alive */
 	KDAPL_CLOSE_GRACE,	/* DREQ came, our requests finish, then DREP */
 	KDAPL_CLOSE_DOUBT,	/* a flush came: the CM may say why */
+	KDAPL_CLOSE_ID,		/* iWARP: the id waits for the peer, and goes */
 	KDAPL_CLOSE_FLUSH,	/* QP in error, contexts come home */
 	KDAPL_CLOSE_DONE,	/* the terminal event was posted */
 };
@@ -152,6 +153,7 @@ struct dat_ep {
 	 */
 	struct work_struct connect_work;
 	bool connecting;
+	bool id_waits;			/* its end would wait for the peer */
 	int connect_result;
 	struct ib_qp *qp;		/* posts read it behind an open gate */
 	bool qp_past_init;
@@ -268,6 +270,8 @@ int kdapl_ep_qp_error(struct dat_ep *ep);
 /* connect.c: steps of the work up to ESTABLISHED */
 void kdapl_connect_run(struct dat_ep *ep, unsigned long todo);
 void kdapl_connect_drop_id(struct dat_ep *ep);
+/* True: that would wait for the peer, so ep->connect_work does it, and kicks. */
+bool kdapl_connect_drop_id_later(struct dat_ep *ep);
 /* For INIT_WORK(): the step of an EP that has ep->connecting set. */
 void kdapl_connect_work(struct work_struct *work);
 /* The next attempt hears of nothing that was noted before: no id, no QP. */

@@ -17,8 +17,8 @@ struct workqueue_struct;
  */
 extern struct workqueue_struct *kdapl_wq;
 /*
- * The one step of an EP that may sleep for minutes: siw's rdma_connect() waits for
- * TCP. However many do, the other works run.
+ * The steps of an EP that may sleep for long: siw's rdma_connect() waits for TCP, and
+ * iw_cm's destruction of an id for the peer. However many do, the other works run.
  */
 extern struct workqueue_struct *kdapl_connect_wq;
 

@@ -45,6 +45,8 @@ struct fake_cm_record {
  * @hold_lock: as if a handler were running on every id
  * @hold_connect: whoever connects an id stays inside while it is set, as siw does
  *	until TCP has an answer
+ * @hold_destroy: whoever destroys an id stays inside while it is set, as in iw_cm
+ *	until the peer has an answer
  * @in_listen: called on the stack of whoever lets an id listen, once requests come
  * @in_listen_ctx: for it
  */
@@ -55,6 +57,7 @@ struct fake_cm_script {
 	bool second_port;
 	unsigned int destroy_us;
 	bool hold_connect;
+	bool hold_destroy;
 	bool hold_lock;
 	void (*in_listen)(struct rdma_cm_id *id, void *ctx);
 	void *in_listen_ctx;

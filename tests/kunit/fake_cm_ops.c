@@ -42,6 +42,8 @@ static void cm_destroy_id(struct rdma_cm_id *cm_id)
 	if (fake_cm_script.destroy_us)
 		usleep_range(fake_cm_script.destroy_us,
 			     2 * fake_cm_script.destroy_us);
+	while (READ_ONCE(fake_cm_script.hold_destroy))
+		usleep_range(200, 1000);
 	fake_cm_destroying(-1);
 	fake_id_unlink(id);
 	/* No handler runs from here on, and none is running behind this: */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Connects that stay inside of the connection manager, as they do on siw until TCP
- * has an answer: they hold up their own EPs, and nobody else.
+ * has an answer, and the end of those to which the peer has none yet, as in iw_cm:
+ * they hold up their own EPs, and nobody else.
  *
  * cpus: 2
  */
@@ -24,7 +25,7 @@ struct hold {
 	struct kit_pair pair;
 	struct dat_evd *evd;	/* of the EPs below */
 	struct dat_ep *eps[HOLD_EPS];
-	unsigned int before;	/* connects of the pair */
+	unsigned int before;	/* calls of a kind until then */
 	struct task_struct *task;
 	struct completion freed;
 };
@@ -152,6 +153,151 @@ static void kdapl_connect_hold_removal_waits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_hca_live_total(), 0);
 }
 
+/* Connects that TCP has answered, and the peer has not. */
+static void hold_unanswered(struct kunit *test, struct hold *hold, int eps)
+{
+	WRITE_ONCE(fake_cm_script.hold_connect, false);
+	WRITE_ONCE(fake_cm_script.no_connect, true);
+	hold_connect(test, hold, eps, eps);
+	hold->before = fake_cm_count(FAKE_CM_DESTROY_ID);
+	WRITE_ONCE(fake_cm_script.hold_destroy, true);
+}
+
+/* Their ends: all that get so far are inside. */
+static void hold_disconnect(struct kunit *test, struct hold *hold, int eps,
+			    unsigned int inside)
+{
+	int i;
+
+	for (i = 0; i < eps; i++)
+		KUNIT_ASSERT_EQ(test, dat_ep_disconnect(hold->eps[i],
+							DAT_CLOSE_ABRUPT_FLAG),
+				0);
+	KUNIT_ASSERT_TRUE(test, KIT_WAIT(fake_cm_count(FAKE_CM_DESTROY_ID) >=
+					 hold->before + inside));
+}
+
+static void kdapl_connect_hold_ends_hold_nobody(struct kunit *test)
+{
+	struct hold *hold = hold_init(test);
+	int i;
+
+	workqueue_set_max_active(kdapl_wq, HOLD_ACTIVE);
+	hold_unanswered(test, hold, HOLD_EPS);
+	hold_disconnect(test, hold, HOLD_EPS, HOLD_ACTIVE);
+
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(hold->pair.client,
+						DAT_CLOSE_ABRUPT_FLAG), 0);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(kit_state(hold->pair.client) ==
+					 DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_TRUE(test, READ_ONCE(fake_cm_script.hold_destroy));
+
+	WRITE_ONCE(fake_cm_script.hold_destroy, false);
+	for (i = 0; i < HOLD_EPS; i++)
+		KIT_EXPECT_EVENT(test, hold->evd,
+				 DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/* What comes for the id meanwhile is no news; the QP lives, and the end is one. */
+static void kdapl_connect_hold_end_comes_once(struct kunit *test)
+{
+	struct hold *hold = hold_init(test);
+	struct dat_ep *ep = hold->eps[0];
+	struct rdma_cm_id *id;
+
+	hold_unanswered(test, hold, 1);
+	id = READ_ONCE(ep->id);
+	hold_disconnect(test, hold, 1, 1);
+	KUNIT_EXPECT_EQ(test, fake_cm_event(id, RDMA_CM_EVENT_ESTABLISHED, 0,
+					    NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, fake_cm_event(id, RDMA_CM_EVENT_DISCONNECTED, 0,
+					    NULL, 0), 0);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG),
+			0);
+	kdapl_ep_kick(ep, KDAPL_EP_TODO_BROKEN);
+	KIT_SETTLE();
+	KUNIT_EXPECT_EQ(test, (int)kit_state(ep),
+			DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+	KUNIT_EXPECT_NE(test, (int)fake_qp_state(kit_qp(ep)), (int)IB_QPS_ERR);
+
+	WRITE_ONCE(fake_cm_script.hold_destroy, false);
+	kit_expect_end(test, hold->evd, ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DESTROY_ID),
+			hold->before + 1);
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep), 0);
+	KUNIT_EXPECT_EQ(test, (int)kit_state(ep), DAT_EP_STATE_UNCONNECTED);
+}
+
+/* The same with a timeout, and nobody else to look at the EP. */
+static void kdapl_connect_hold_timeout(struct kunit *test)
+{
+	struct hold *hold = hold_init(test);
+	struct sockaddr_in addr;
+
+	hold_unanswered(test, hold, 0);
+	kit_address(&addr);
+	KUNIT_ASSERT_EQ(test, dat_ep_connect(hold->eps[0],
+					     (struct sockaddr *)&addr, KIT_PORT,
+					     100 * USEC_PER_MSEC, 0, NULL,
+					     DAT_QOS_BEST_EFFORT,
+					     DAT_CONNECT_DEFAULT_FLAG), 0);
+	hold_disconnect(test, hold, 0, 1);
+	WRITE_ONCE(fake_cm_script.hold_destroy, false);
+	kit_expect_end(test, hold->evd, hold->eps[0],
+		       DAT_CONNECTION_EVENT_TIMED_OUT);
+}
+
+static void hold_free_waits(struct kunit *test, struct hold *hold)
+{
+	struct dat_event event;
+
+	hold->task = kthread_run(hold_free, hold, "hold_free");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(hold->task));
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(fake_cm_count(FAKE_CM_DESTROY_ID) >
+					 hold->before));
+	KIT_SETTLE();
+	KUNIT_EXPECT_FALSE(test, completion_done(&hold->freed));
+	WRITE_ONCE(fake_cm_script.hold_destroy, false);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(completion_done(&hold->freed)));
+	KUNIT_EXPECT_EQ(test, fake_cm_count(FAKE_CM_DESTROY_ID),
+			hold->before + 1);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(hold->evd, &event), -EAGAIN);
+}
+
+/* The end under way, or begun by who frees the EP: he waits for it. */
+static void kdapl_connect_hold_free_waits_for_end(struct kunit *test)
+{
+	struct hold *hold = hold_init(test);
+
+	hold_unanswered(test, hold, 1);
+	hold_disconnect(test, hold, 1, 1);
+	hold_free_waits(test, hold);
+}
+
+static void kdapl_connect_hold_free_ends(struct kunit *test)
+{
+	struct hold *hold = hold_init(test);
+
+	hold_unanswered(test, hold, 1);
+	hold_free_waits(test, hold);
+}
+
+/* So does a removal, for those that have begun and for those that have not. */
+static void kdapl_connect_hold_removal_waits_for_end(struct kunit *test)
+{
+	struct hold *hold = hold_init(test);
+
+	hold_unanswered(test, hold, HOLD_EPS);
+	hold_disconnect(test, hold, HOLD_EPS / 2, HOLD_EPS / 2);
+	hold->task = kthread_run(hold_unplug, hold, "hold_unplug");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(hold->task));
+	KIT_SETTLE();
+	KUNIT_EXPECT_FALSE(test, completion_done(&hold->freed));
+	WRITE_ONCE(fake_cm_script.hold_destroy, false);
+	KUNIT_EXPECT_TRUE(test, KIT_WAIT(completion_done(&hold->freed)));
+	KUNIT_EXPECT_EQ(test, fake_hca_live_total(), 0);
+}
+
 static int hold_accept(void *arg)
 {
 	struct hold *hold = arg;
@@ -255,6 +401,12 @@ static struct kunit_case kdapl_connect_hold_cases[] = {
 	KUNIT_CASE(kdapl_connect_hold_free_waits),
 	KUNIT_CASE(kdapl_connect_hold_disconnect_waits),
 	KUNIT_CASE(kdapl_connect_hold_removal_waits),
+	KUNIT_CASE(kdapl_connect_hold_ends_hold_nobody),
+	KUNIT_CASE(kdapl_connect_hold_end_comes_once),
+	KUNIT_CASE(kdapl_connect_hold_timeout),
+	KUNIT_CASE(kdapl_connect_hold_free_waits_for_end),
+	KUNIT_CASE(kdapl_connect_hold_free_ends),
+	KUNIT_CASE(kdapl_connect_hold_removal_waits_for_end),
 	KUNIT_CASE(kdapl_connect_hold_accept_waits),
 	KUNIT_CASE(kdapl_connect_hold_call_first),
 	KUNIT_CASE(kdapl_connect_hold_freed_by_upcall),
@@ -264,6 +416,7 @@ static struct kunit_case kdapl_connect_hold_cases[] = {
 static void hold_exit(struct kunit *test)
 {
 	WRITE_ONCE(fake_cm_script.hold_connect, false);
+	WRITE_ONCE(fake_cm_script.hold_destroy, false);
 	workqueue_set_max_active(kdapl_wq, WQ_DFL_ACTIVE);
 	kit_exit_replug(test);
 }
