@@ -172,6 +172,9 @@ void kdapl_ep_set_gates(struct dat_ep *ep)
 			recv = KDAPL_QUEUE_OPEN;
 		else if (ep->state == D)
 			recv = KDAPL_QUEUE_FLUSH;
+		else if (ep->state == DP)
+			/* The work has taken the QP already, and flushes these. */
+			recv = KDAPL_QUEUE_HOLD;
 		if (ep->state == C || ep->state == D)
 			req = recv;
 	}

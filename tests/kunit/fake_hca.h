@@ -109,8 +109,9 @@ enum fake_object {
  * @cpu: where the worker runs, -1 for anywhere
  * @hook: called at each step of each CQ, outside the device's locks
  * @verb_hook: called when a send was posted (%FAKE_POST_SEND, the QP), in what the
- *	poster holds, and before a QP comes (%FAKE_CREATE_QP, the QP) or an MR goes
- *	(%FAKE_DEREG_MR, the MR), where sleeping is allowed; outside the device's locks
+ *	poster holds, and before a QP comes (%FAKE_CREATE_QP, the QP) or goes
+ *	(%FAKE_DESTROY_QP, the QP) or an MR goes (%FAKE_DEREG_MR, the MR), where
+ *	sleeping is allowed; outside the device's locks
  * @hook_ctx: for @hook and @verb_hook
  * @manual_reg: REG_MR and LOCAL_INV follow @complete; else they are done at once
  * @signal_all: unsignalled requests have completions too

@@ -341,6 +341,7 @@ int fake_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct fake_qp *other, *qp = to_fake_qp(ibqp);
 	unsigned long flags;
 
+	fake_verb_hook(FAKE_DESTROY_QP, ibqp);
 	spin_lock_irqsave(&fake_qp_lock, flags);
 	list_del(&qp->node);
 	list_for_each_entry(other, &fake_qps, node)

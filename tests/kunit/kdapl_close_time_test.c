@@ -87,6 +87,47 @@ static void kdapl_close_time_grace(struct kunit *test)
 	close_time_expect(test, evd, 2, DAT_DTO_ERR_FLUSHED);
 }
 
+/* What a consumer does while the work destroys the QP, and what he hears. */
+struct close_time_meanwhile {
+	struct dat_ep *ep;
+	const struct ib_qp *qp;
+	int disconnected;
+	int posted;
+};
+
+static void close_time_disconnect(enum fake_verb verb, const void *object,
+				  void *ctx)
+{
+	struct close_time_meanwhile *m = ctx;
+
+	if (verb != FAKE_DESTROY_QP || object != m->qp)
+		return;
+	m->disconnected = dat_ep_disconnect(m->ep, DAT_CLOSE_GRACEFUL_FLAG);
+	m->posted = kit_post_recv(m->ep, 2);
+}
+
+/* A receive is taken in every state, also in that between two QPs. */
+static void kdapl_close_time_receive_without_qp(struct kunit *test)
+{
+	struct close_time_meanwhile m = { .disconnected = 1, .posted = 1 };
+	struct kit_pair pair;
+	struct dat_evd *evd = close_time_pair(test, &pair);
+
+	kdapl_flush_timeout_ms = SHORT_MS;
+	fake_script.flush = FAKE_FLUSH_MANUAL;
+	m.ep = pair.client;
+	m.qp = kit_qp(pair.client);
+	fake_script.hook_ctx = &m;
+	WRITE_ONCE(fake_script.verb_hook, close_time_disconnect);
+	fake_qp_event(kit_qp(pair.client), IB_EVENT_QP_FATAL);
+	kit_expect_end(test, pair.conn_evd, pair.client, EV(BROKEN));
+	WRITE_ONCE(fake_script.verb_hook, NULL);
+	KUNIT_EXPECT_EQ(test, m.disconnected, 0);
+	KUNIT_EXPECT_EQ(test, m.posted, 0);
+	close_time_expect(test, evd, 1, DAT_DTO_ERR_FLUSHED);
+	close_time_expect(test, evd, 2, DAT_DTO_ERR_FLUSHED);
+}
+
 /* The send never ends: the grace does. */
 static void kdapl_close_time_grace_over(struct kunit *test)
 {
@@ -391,6 +432,7 @@ static void kdapl_close_time_flush_over(struct kunit *test)
 
 static struct kunit_case kdapl_close_time_cases[] = {
 	KUNIT_CASE(kdapl_close_time_grace),
+	KUNIT_CASE(kdapl_close_time_receive_without_qp),
 	KUNIT_CASE(kdapl_close_time_grace_over),
 	KUNIT_CASE(kdapl_close_time_dreq_behind),
 	KUNIT_CASE(kdapl_close_time_dreq_before),
