@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Completions that do not come in the order of the requests, as siw makes them: what
- * was sent completes before a read in front of it whose answer is under way, and
- * what is posted while the QP goes to error is flushed before what was posted
- * earlier. Each request has one event, in the order of posting, that says what
- * became of it.
+ * was sent completes before a read in front of it whose answer is under way. Each
+ * request has one event, in the order of posting, that says what became of it. What
+ * fails is in kdapl_dto_failed_test.c.
  */
 #include <linux/module.h>
 
@@ -13,95 +12,7 @@
 #include "../../drivers/kdapl/frmr.h"
 #include "../../drivers/kdapl/lmr.h"
 #include "mem_kit.h"
-
-enum {
-	ORDER_DEPTH = 8,
-};
-
-/* A connected pair, and what the device has of its requests, or receives. */
-struct order {
-	struct kunit *test;
-	bool receives;
-	struct dat_evd *evd;
-	struct kit_pair pair;
-	struct dat_ep *ep;
-	u64 wr_id[ORDER_DEPTH];
-	unsigned int posted;
-};
-
-static struct dat_dto_completion_event_data *
-order_dto(struct dat_event *event)
-{
-	return &event->event_data.dto_completion_event_data;
-}
-
-static struct order *order_init(struct kunit *test)
-{
-	struct order *o = kunit_kzalloc(test, sizeof(*o), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, o);
-	o->test = test;
-	o->evd = kit_evd(test, 4 * ORDER_DEPTH, DAT_EVD_DTO_FLAG);
-	kit_pair(test, &o->pair, o->evd, o->evd, ORDER_DEPTH);
-	o->ep = o->pair.client;
-	fake_script.flush = FAKE_FLUSH_MANUAL;
-	return o;
-}
-
-/* The device has another one. */
-static void order_posted(struct order *o)
-{
-	struct fake_wr wr = {};
-
-	KUNIT_ASSERT_TRUE(o->test, fake_qp_peek(kit_qp(o->ep), !o->receives,
-						o->posted, &wr));
-	o->wr_id[o->posted++] = wr.wr_id;
-}
-
-/* The next request; its cookie is its number. */
-static void order_post(struct order *o, enum dat_completion_flags flags)
-{
-	KUNIT_ASSERT_EQ(o->test, o->receives ? kit_post_recv(o->ep, o->posted) :
-			kit_post_send(o->ep, o->posted, flags), 0);
-	order_posted(o);
-}
-
-static void order_complete(struct order *o, unsigned int n,
-			   enum ib_wc_status status)
-{
-	struct ib_wc wc = { .wr_id = o->wr_id[n], .status = status };
-
-	KUNIT_ASSERT_TRUE(o->test, fake_cq_push(kit_cq(o->evd), &wc));
-}
-
-static void order_expect(struct order *o, unsigned int n,
-			 enum dat_dto_completion_status status)
-{
-	struct dat_event event = {};
-
-	/* Whatever completes is there at once. */
-	KUNIT_ASSERT_EQ(o->test, dat_evd_dequeue(o->evd, &event), 0);
-	KUNIT_EXPECT_EQ(o->test, order_dto(&event)->user_cookie.as_64, (u64)n);
-	KUNIT_EXPECT_EQ(o->test, order_dto(&event)->status, status);
-	KUNIT_EXPECT_PTR_EQ(o->test, order_dto(&event)->ep_handle, o->ep);
-}
-
-static void order_expect_none(struct order *o)
-{
-	struct dat_event event;
-
-	KUNIT_EXPECT_EQ(o->test, dat_evd_dequeue(o->evd, &event), -EAGAIN);
-}
-
-/* The same, and every credit is there again. */
-static void order_expect_idle(struct order *o)
-{
-	order_expect_none(o);
-	KUNIT_EXPECT_EQ(o->test, o->ep->req.posted, o->ep->req.released);
-	KUNIT_EXPECT_EQ(o->test, o->ep->req.early, 0U);
-	KUNIT_EXPECT_EQ(o->test, o->ep->req.head, o->ep->req.tail);
-	KUNIT_EXPECT_EQ(o->test, o->evd->stats.overflow, 0ULL);
-}
+#include "order_kit.h"
 
 /* How a consumer asks for events. */
 struct order_way {
@@ -350,172 +261,6 @@ static void kdapl_dto_order_suppressed_read(struct kunit *test)
 	}
 }
 
-struct order_side {
-	const char *name;
-	bool send;
-};
-
-static const struct order_side order_sides[] = {
-	{ "requests", true },
-	{ "receives", false },
-};
-
-static void order_side_desc(const struct order_side *c, char *desc)
-{
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(order_side, order_sides, order_side_desc);
-
-/*
- * siw flushes what is posted while its QP is on the way to error before what was
- * posted earlier: each has one event, in order, none is taken for a success.
- */
-static void kdapl_dto_order_flushed_out_of_order(struct kunit *test)
-{
-	const struct order_side *c = test->param_value;
-	struct order *o = order_init(test);
-	int i;
-
-	o->receives = !c->send;
-	for (i = 0; i < 3; i++)
-		order_post(o, 0);
-	order_complete(o, 2, IB_WC_WR_FLUSH_ERR);
-	for (i = 0; i < 3; i++)
-		order_expect(o, i, DAT_DTO_ERR_FLUSHED);
-	/* Their own come, too late. */
-	fake_qp_complete(kit_qp(o->ep), c->send, 3, IB_WC_WR_FLUSH_ERR);
-	order_expect_idle(o);
-}
-
-/*
- * Elsewhere a flushed request proves those done that were not to complete. On iWARP
- * it may have overtaken them, and they have an event that says so; their own
- * completions come too late.
- */
-static void kdapl_dto_order_flushed_behind_suppressed(struct kunit *test)
-{
-	static const enum fake_proto protos[] = { FAKE_PROTO_IB, FAKE_PROTO_IWARP };
-	struct order *o;
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(protos); i++) {
-		kit_replug(test, protos[i]);
-		o = order_init(test);
-		order_post(o, DAT_COMPLETION_SUPPRESS_FLAG);
-		order_post(o, 0);
-		order_complete(o, 1, IB_WC_WR_FLUSH_ERR);
-		if (protos[i] == FAKE_PROTO_IWARP)
-			order_expect(o, 0, DAT_DTO_ERR_FLUSHED);
-		order_expect(o, 1, DAT_DTO_ERR_FLUSHED);
-		order_complete(o, 0, IB_WC_WR_FLUSH_ERR);
-		order_expect_idle(o);
-	}
-}
-
-/*
- * But not the request that kdapl posts when it has moved the QP to error: whatever
- * was to be flushed has been. Of what the consumer hears with the end of a
- * connection, no success of long ago is a part.
- */
-static void kdapl_dto_order_settled(struct kunit *test)
-{
-	static const bool settled[] = { true, false };
-	struct order *o;
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(settled); i++) {
-		kit_replug(test, FAKE_PROTO_IWARP);
-		o = order_init(test);
-		order_post(o, DAT_COMPLETION_SUPPRESS_FLAG);
-		KUNIT_ASSERT_EQ(test, kdapl_queue_post_marker(&o->ep->req,
-							      settled[i]), 0);
-		order_posted(o);
-		order_complete(o, 1, IB_WC_WR_FLUSH_ERR);
-		if (!settled[i])
-			order_expect(o, 0, DAT_DTO_ERR_FLUSHED);
-		order_expect_idle(o);
-	}
-}
-
-/* What may come behind a failure, and what it overtakes. */
-struct order_behind {
-	const char *name;
-	enum dat_completion_flags flags;
-	bool marker;
-	enum ib_wc_status status;
-};
-
-static const struct order_behind order_behinds[] = {
-	{ "flush", 0, false, IB_WC_WR_FLUSH_ERR },
-	{ "success", 0, false, IB_WC_SUCCESS },
-	{ "suppressed flush", DAT_COMPLETION_SUPPRESS_FLAG, false,
-	  IB_WC_WR_FLUSH_ERR },
-	{ "suppressed success", DAT_COMPLETION_SUPPRESS_FLAG, false,
-	  IB_WC_SUCCESS },
-	{ "marker flush", 0, true, IB_WC_WR_FLUSH_ERR },
-	{ "marker success", 0, true, IB_WC_SUCCESS },
-};
-
-static void order_behind_desc(const struct order_behind *c, char *desc)
-{
-	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
-}
-
-KUNIT_ARRAY_PARAM(order_behind, order_behinds, order_behind_desc);
-
-/*
- * Behind a request that has failed nothing has succeeded, whatever completes next:
- * also what was suppressed has an event. The next QP has not failed.
- */
-static void kdapl_dto_order_behind_a_failure(struct kunit *test)
-{
-	const struct order_behind *c = test->param_value;
-	struct order *o = order_init(test);
-
-	order_post(o, 0);
-	order_post(o, DAT_COMPLETION_SUPPRESS_FLAG);
-	if (c->marker) {
-		KUNIT_ASSERT_EQ(test, kdapl_queue_post_marker(&o->ep->req, true),
-				0);
-		order_posted(o);
-	} else {
-		order_post(o, c->flags);
-	}
-	order_complete(o, 0, IB_WC_REM_ACCESS_ERR);
-	order_expect(o, 0, DAT_DTO_ERR_REMOTE_ACCESS);
-	order_complete(o, 2, c->status);
-	order_expect(o, 1, DAT_DTO_ERR_FLUSHED);
-	if (!c->marker)
-		order_expect(o, 2, DAT_DTO_ERR_FLUSHED);
-	/* Its own, too late. */
-	order_complete(o, 1, IB_WC_WR_FLUSH_ERR);
-	order_expect_none(o);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(o->ep->req_failed), 1U);
-	KUNIT_EXPECT_TRUE(test, KIT_WAIT(kit_state(o->ep) ==
-					 DAT_EP_STATE_DISCONNECTED));
-	order_expect_idle(o);
-	KUNIT_ASSERT_EQ(test, dat_ep_reset(o->ep), 0);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(o->ep->req_failed), 0U);
-}
-
-/* The same for the next in order, by the short way and by the long one. */
-static void kdapl_dto_order_success_behind_a_failure(struct kunit *test)
-{
-	struct order *o = order_init(test);
-	int i;
-
-	for (i = 0; i < 4; i++)
-		order_post(o, 0);
-	order_complete(o, 0, IB_WC_LOC_PROT_ERR);
-	order_expect(o, 0, DAT_DTO_ERR_LOCAL_PROTECTION);
-	for (i = 1; i < 4; i++)
-		order_complete(o, i, IB_WC_SUCCESS);
-	for (i = 1; i < 4; i++)
-		order_expect(o, i, DAT_DTO_ERR_FLUSHED);
-	order_expect_idle(o);
-}
-
 /*
  * A thread that posts to an EP without a QP flushes what it has posted behind its
  * lock; if the EP is reset meanwhile that is late, and finds what belongs to the
@@ -548,11 +293,6 @@ static struct kunit_case kdapl_dto_order_cases[] = {
 	KUNIT_CASE(kdapl_dto_order_early_twice),
 	KUNIT_CASE(kdapl_dto_order_early_invalidation),
 	KUNIT_CASE(kdapl_dto_order_suppressed_read),
-	KUNIT_CASE_PARAM(kdapl_dto_order_flushed_out_of_order, order_side_gen_params),
-	KUNIT_CASE(kdapl_dto_order_flushed_behind_suppressed),
-	KUNIT_CASE(kdapl_dto_order_settled),
-	KUNIT_CASE_PARAM(kdapl_dto_order_behind_a_failure, order_behind_gen_params),
-	KUNIT_CASE(kdapl_dto_order_success_behind_a_failure),
 	KUNIT_CASE(kdapl_dto_order_late_flush),
 	{}
 };
