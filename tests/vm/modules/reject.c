@@ -133,6 +133,50 @@ static void no_listener(struct vmtest *t, struct side *near, struct side *far)
 	dat_ep_free(ep);
 }
 
+/*
+ * A consumer who has the request and says nothing, until we give up: on iWARP that
+ * is heard of when its CM has given up, too.
+ */
+static void unanswered(struct vmtest *t, struct side *near, struct side *far)
+{
+	struct dat_ep *ep = NULL;
+	struct dat_event event;
+	struct dat_psp *psp;
+	struct dat_cr *cr;
+	int ret;
+
+	ret = dat_psp_create(far->ia, PORT + 3, far->conn,
+			     DAT_PSP_CONSUMER_FLAG, &psp);
+	vmtest_equal(t, ret, 0, "a service point for requests without answers");
+	if (ret)
+		return;
+	ret = side_ep(near, 1, 1, &ep);
+	if (!ret)
+		ret = side_connect(near, ep, far, PORT + 3, SIDE_TIMEOUT_MS,
+				   NULL, 0);
+	if (!ret)
+		ret = side_expect(far->conn, DAT_CONNECTION_REQUEST_EVENT,
+				  &event);
+	vmtest_equal(t, ret, 0, "a request comes");
+	if (ret)
+		goto out;
+	cr = event.event_data.cr_arrival_event_data.cr_handle;
+	vmtest_equal(t, dat_ep_disconnect(ep, DAT_CLOSE_GRACEFUL_FLAG), 0,
+		     "its sender disconnects");
+	ret = side_wait(near->conn, &event, 3 * SIDE_TIMEOUT_MS);
+	vmtest_equal(t, ret ? ret : event.event_number,
+		     DAT_CONNECTION_EVENT_DISCONNECTED, "and hears of the end");
+	vmtest_equal(t, side_wait(near->conn, &event, 200), -ETIMEDOUT,
+		     "once");
+	vmtest_equal(t, dat_ep_reset(ep), 0, "and can use the EP again");
+	/* What its connection manager says of that is no matter here. */
+	dat_cr_reject(cr, 0, NULL);
+out:
+	if (ep)
+		dat_ep_free(ep);
+	dat_psp_free(psp);
+}
+
 void vmtest_reject(struct vmtest *t)
 {
 	static const u8 framed[] = { 2, 0, 2, 9, 'b', 'u', 's', 'y' };
@@ -147,6 +191,7 @@ void vmtest_reject(struct vmtest *t)
 	       DAT_CONNECTION_EVENT_PEER_REJECTED,
 	       "libdapl's reject without data");
 	no_listener(t, &near, &far);
+	unanswered(t, &near, &far);
 	side_close(&near);
 	side_close(&far);
 }
